@@ -1,0 +1,59 @@
+package persistence
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Kinds of streams. A stream is named kind + "/" + id.
+const (
+	StreamAccount = "account"
+	StreamAgency  = "agency"
+)
+
+// Stream returns the name of a stream.
+func Stream(kind, id string) string { return kind + "/" + id }
+
+// Collections of documents and the form of their keys.
+const (
+	CollectionAccount    = "account"    // account id: the public profile
+	CollectionAgency     = "agency"     // agency id: name, slug, charter, counts
+	CollectionPublic     = "public"     // agency id: empty; the agencies that anybody may see
+	CollectionMember     = "member"     // agency id / account id: role and time of joining
+	CollectionMembership = "membership" // account id / agency id: the same, seen from the account
+	CollectionOwned      = "owned"      // owner's account id / agent's account id: empty
+	CollectionMessage    = "message"    // agency id / seq (see SeqKey): the message as clients see it
+)
+
+// Indexes of claims.
+const (
+	ClaimUsername = "username" // lower-case name: account id
+	ClaimSlug     = "slug"     // agency slug: agency id
+	ClaimToken    = "token"    // hash of a session token, PAT or agent token: account id
+	ClaimCode     = "code"     // claim code of an unclaimed agent: account id
+	ClaimPost     = "post"     // agency id / sender id / client id: idempotency of posts, with an expiry
+)
+
+// Counters, changed in the batch that changes what they count.
+const (
+	CountUsers       = "total_users"
+	CountAgents      = "total_agents"
+	CountUnclaimed   = "unclaimed_agents"
+	CountAgencies    = "total_agencies"
+	CountMessages    = "total_messages"
+	CountMemberships = "total_memberships"
+)
+
+// Key joins the parts of a document key. Ids never contain a slash.
+func Key(a, b string) string { return a + "/" + b }
+
+// SeqKey is the key of something at a position of an agency's log; keys of one agency sort by sequence.
+func SeqKey(id string, seq uint64) string { return fmt.Sprintf("%s/%016x", id, seq) }
+
+// HashToken is the form in which tokens are stored and looked up (decision 10): lower-case hex of SHA-256. Tokens have
+// more than 128 bits of entropy, so a plain hash is enough and a lookup by it gives nothing away by its timing.
+func HashToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,182 @@
+// Package persistence is the contract between the actors and the engine that keeps their state.
+//
+// It is a leaf: it knows records and rules, no actor and no transport. Every engine passes the conformance suite in
+// persistence/storetest, and nothing above relies on more than that suite checks.
+package persistence
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Limits that every engine enforces. A write over a limit fails with ErrTooLarge and applies nothing.
+const (
+	// MaxStreamName is the longest stream, collection, index, counter or key name in bytes.
+	MaxStreamName = 512
+	// MaxEventData is the largest Event.Data, snapshot and document in bytes.
+	MaxEventData = 16 << 20
+	// MaxBatchEvents is the largest number of events in one batch.
+	MaxBatchEvents = 1024
+	// MaxRead is the largest number of rows that one read returns, whatever was asked for.
+	MaxRead = 10_000
+)
+
+// Store keeps the log, documents, claims, counters and outbox of all actors.
+//
+// All methods may be called from any goroutine. Errors are those of errors.go, wrapped.
+type Store interface {
+	// Acquire makes the caller the only writer of a stream: it raises the stream's epoch, so that every Append under an
+	// older one fails with ErrFenced, and returns the new lease. A stream that was never written is acquired too, with
+	// Last 0. view is the version of the membership that the caller acts under; a view older than the one recorded by
+	// an earlier Acquire is refused with ErrStaleView.
+	Acquire(ctx context.Context, stream string, view uint64) (Lease, error)
+
+	// Append commits batches, each atomically and in the given order, and returns one error per batch (nil: committed
+	// and durable as the engine promises). A batch that fails applies nothing and does not stop the ones behind it,
+	// except that batches of the same stream behind it fail too, by their own Expect.
+	//
+	// When ctx ends first the outcome is unknown and the error is ErrUnavailable: the caller must Acquire and look.
+	Append(ctx context.Context, batches []*Batch) []error
+
+	// Events returns up to limit events of a stream with Seq > after, oldest first. Trimmed ones are not there: a
+	// caller that needs all compares the first Seq with after+1.
+	Events(ctx context.Context, stream string, after uint64, limit int) ([]Event, error)
+
+	// Head returns the sequence of the last event of a stream and of the oldest one that is still kept (0, 0 when the
+	// stream has never been written). It does not touch the epoch.
+	Head(ctx context.Context, stream string) (first, last uint64, err error)
+
+	// Trim drops events of a stream with Seq <= upTo that are older than before (zero: whatever their age). It never
+	// drops an event that the stream's snapshot does not cover. It returns the number of dropped events.
+	Trim(ctx context.Context, stream string, upTo uint64, before time.Time) (int, error)
+
+	// Document returns one document, or ErrNotFound.
+	Document(ctx context.Context, collection, key string) ([]byte, error)
+
+	// Documents returns the documents of a collection in the byte order of their keys.
+	Documents(ctx context.Context, collection string, r Range) ([]Document, error)
+
+	// Claim returns who holds a unique thing, or ErrNotFound when nobody does or the claim has expired.
+	Claim(ctx context.Context, index, key string) (Claim, error)
+
+	// Counters returns all counters.
+	Counters(ctx context.Context) (map[string]int64, error)
+
+	// Outbox returns up to limit outbox entries with ID > after in the order of their ids: work that was promised in a
+	// commit and not yet reported done.
+	Outbox(ctx context.Context, after string, limit int) ([]OutboxEntry, error)
+
+	// Streams returns up to limit stream names with the prefix that sort behind after.
+	Streams(ctx context.Context, prefix, after string, limit int) ([]string, error)
+
+	// Backup writes a consistent copy of the whole store while it is in use, and returns the number of bytes.
+	Backup(ctx context.Context, w io.Writer) (int64, error)
+
+	// Ready returns nil while the store can take writes.
+	Ready(ctx context.Context) error
+
+	// Close waits for running calls, ends every goroutine of the engine and releases its files. Later calls fail with
+	// ErrClosed.
+	Close() error
+}
+
+// Lease is what an owner holds of a stream.
+type Lease struct {
+	Epoch    uint64    // to be quoted in every Batch
+	Last     uint64    // sequence of the last event, 0 for none
+	Snapshot *Snapshot // the latest one, nil for none
+}
+
+// Batch is one atomic write to one stream: it succeeds whole or applies nothing. It fails with ErrFenced when another
+// owner has acquired the stream, with a *ConflictError when Expect is not the stream's last sequence, with an
+// *ExistsError when a claim is held by somebody else, and with ErrUnavailable or ErrTooLarge. The checks run in this order.
+type Batch struct {
+	Stream    string
+	Epoch     uint64
+	Expect    uint64  // the stream's last sequence before this batch
+	Events    []Event // Seq must be Expect+1, Expect+2, …; may be empty
+	Claims    []ClaimOp
+	Documents []DocumentOp
+	Counters  []CounterOp
+	Outbox    []OutboxOp
+	Snapshot  *Snapshot // replaces the stream's snapshot; Snapshot.Seq must be at most the last sequence after the batch
+}
+
+// Event is one entry of a stream's log.
+type Event struct {
+	Seq  uint64 // position, from 1 without holes
+	At   int64  // milliseconds since 1970 UTC
+	Kind string
+	Data []byte // owned by the receiver of a read; must not change after a write began
+}
+
+// Snapshot is an actor's state after the event Seq. A snapshot that cannot be read is as good as none: the log is the
+// truth until it is trimmed.
+type Snapshot struct {
+	Seq     uint64
+	Version uint32 // of the format of Data
+	Data    []byte
+}
+
+// ClaimOp takes or gives up a unique thing.
+type ClaimOp struct {
+	Index string
+	Key   string
+	// Owner takes the claim. Held by the same owner already it is renewed with the new Data and Expires; held by
+	// another the batch fails. With Release it is given up if Owner holds it, else nothing happens.
+	Owner   string
+	Data    []byte // small, returned by Claim
+	Expires int64  // milliseconds since 1970 UTC, 0 for never; an expired claim is free
+	Release bool
+}
+
+// Claim is a held unique thing.
+type Claim struct {
+	Owner   string
+	Data    []byte
+	Expires int64
+}
+
+// DocumentOp puts (Data not nil) or deletes (Data nil) a document. Deleting an absent one is no error.
+type DocumentOp struct {
+	Collection string
+	Key        string
+	Data       []byte
+}
+
+// Document is a row of a Documents read.
+type Document struct {
+	Key  string
+	Data []byte
+}
+
+// CounterOp adds to a counter, which starts at 0.
+type CounterOp struct {
+	Name  string
+	Delta int64
+}
+
+// OutboxOp adds an entry, or with Done removes the one with its ID (removing an absent one is no error).
+type OutboxOp struct {
+	ID   string
+	Data []byte
+	Done bool
+}
+
+// OutboxEntry is a promised piece of work.
+type OutboxEntry struct {
+	ID   string
+	Data []byte
+}
+
+// Range selects documents: those with Prefix whose key is greater than After and less than Before (both exclusive,
+// both whole keys, empty for no bound), the first Limit of them, or with Reverse the last Limit, last first.
+// Limit 0 and limits over MaxRead mean MaxRead.
+type Range struct {
+	Prefix  string
+	After   string
+	Before  string
+	Limit   int
+	Reverse bool
+}
