@@ -1,0 +1,387 @@
+package kernel
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/persistence"
+)
+
+// Limits of a grain.
+const (
+	// snapshotEvery is the number of events after which a snapshot rides along with a commit.
+	snapshotEvery = 500
+	// loadPage is the number of events read at once while a grain wakes.
+	loadPage = 1000
+	// loadTimeout bounds a wake.
+	loadTimeout = 10 * time.Second
+)
+
+// Entity is the state and the decisions of a durable actor. It has no locks: one goroutine at a time calls it.
+//
+// Handle decides on the current state, which already contains what is still being committed, and hands its events to
+// Turn.Commit; answers and effects are held back until the store has confirmed. When the store refuses, the entity is
+// thrown away and built again from what is stored.
+type Entity interface {
+	// Load restores a snapshot that the same kind of entity made. An error discards the snapshot.
+	Load(version uint32, data []byte) error
+	// Apply changes the state by one event; it must not fail on any event that Handle ever committed.
+	Apply(ev *persistence.Event) error
+	// Snapshot returns the state after all events applied so far.
+	Snapshot() (version uint32, data []byte)
+	// Ready is called once after the entity has been restored.
+	Ready(g Grain)
+	// Handle executes one command. It must answer it, now or in an output that it commits.
+	Handle(t *Turn, command any)
+	// Notice handles a message that nobody waits for.
+	Notice(g Grain, msg any)
+	// Busy reports whether the entity has a reason to stay awake although nobody talks to it.
+	Busy() bool
+	// Retain says how many events, and for how long, the log is kept below the snapshot.
+	Retain() (events uint64, age time.Duration)
+}
+
+// Grain is what an entity sees of its own actor outside a turn.
+type Grain interface {
+	ID() string
+	System() *System
+	Tell(msg any)
+	Last() uint64
+}
+
+// Change is what a turn wants committed as one atomic batch.
+type Change struct {
+	Events    []persistence.Event // Kind and Data; Seq and At are filled in by Commit
+	Claims    []persistence.ClaimOp
+	Documents []persistence.DocumentOp
+	Counters  []persistence.CounterOp
+	Outbox    []persistence.OutboxOp
+}
+
+// grain runs an Entity: it wakes it from the store, applies commands speculatively, and releases outputs as they commit.
+type grain struct {
+	process *Process
+	sys     *System
+	stream  string
+	id      string
+	build   func() Entity
+	entity  Entity
+
+	loading  bool
+	broken   bool
+	stopping bool
+	waiting  []*Request // commands that came while loading
+	epoch    uint64
+	seq      uint64 // last event, committed or not
+	lastAt   int64  // its time
+	snapSeq  uint64 // last event of the latest snapshot
+	mark     uint64 // number of the last submitted batch
+	pending  []held
+}
+
+// held is an output that waits for its batch.
+type held struct {
+	mark    uint64
+	request *Request
+	after   bool // waits for an earlier batch and has none of its own
+	refused func(error) error
+	release func()
+}
+
+type loaded struct {
+	owner  *grain
+	lease  persistence.Lease
+	events []persistence.Event
+	err    error
+}
+
+// resumed continues a turn after a read.
+type resumed struct {
+	owner   *grain
+	f       func()
+	request *Request
+}
+
+// NewGrain makes the behavior of a durable actor over a stream. build returns an empty entity.
+func NewGrain(kind, id string, build func() Entity) Behavior {
+	return &grain{stream: persistence.Stream(kind, id), id: id, build: build}
+}
+
+func (g *grain) ID() string      { return g.id }
+func (g *grain) System() *System { return g.sys }
+func (g *grain) Tell(msg any)    { g.process.Tell(msg) }
+func (g *grain) Last() uint64    { return g.seq }
+
+func (g *grain) Start(p *Process) {
+	g.process, g.sys = p, p.sys
+	g.load()
+}
+
+func (g *grain) Receive(msg any) {
+	switch m := msg.(type) {
+	case *Request:
+		g.command(m)
+	case *outcome:
+		if m.owner == g {
+			g.settle(m)
+		}
+	case *loaded:
+		if m.owner == g {
+			g.restore(m)
+		}
+	case *resumed:
+		g.resume(m)
+	case Sweep:
+		g.sleep()
+	default:
+		if !g.loading && !g.broken {
+			g.entity.Notice(g, msg)
+		}
+	}
+}
+
+func (g *grain) resume(m *resumed) {
+	if m.owner != g || g.loading || g.broken || g.stopping {
+		m.request.Reply(nil, ErrUnavailable)
+		return
+	}
+	m.f()
+}
+
+// Stopped answers everybody who still waits.
+func (g *grain) Stopped(cause error) {
+	err := cause
+	if err == nil {
+		err = errStopped
+	}
+	for _, h := range g.pending {
+		if h.request != nil {
+			h.request.Reply(nil, ErrUnavailable)
+		}
+	}
+	for _, r := range g.waiting {
+		r.Reply(nil, err)
+	}
+	g.pending, g.waiting = nil, nil
+}
+
+func (g *grain) command(r *Request) {
+	if g.loading || g.broken || g.stopping {
+		if len(g.waiting) >= MailboxLimit {
+			r.Reply(nil, ErrOverloaded)
+			return
+		}
+		g.waiting = append(g.waiting, r)
+		return
+	}
+	g.entity.Handle(&Turn{grain: g, request: r}, r.Command)
+}
+
+// load acquires the stream and reads the state, in the reading pool.
+func (g *grain) load() {
+	g.loading, g.entity = true, nil
+	ok := g.sys.readers.run(func() {
+		m := &loaded{owner: g}
+		ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
+		defer cancel()
+		m.lease, m.events, m.err = readState(ctx, g.sys.Store, g.stream)
+		g.process.Tell(m)
+	})
+	if !ok {
+		g.abandon(ErrOverloaded)
+	}
+}
+
+func readState(ctx context.Context, store persistence.Store, stream string) (l persistence.Lease, events []persistence.Event, err error) {
+	if l, err = store.Acquire(ctx, stream, 0); err != nil {
+		return l, nil, fmt.Errorf("acquire %s: %w", stream, err)
+	}
+	from := uint64(0)
+	if l.Snapshot != nil {
+		from = l.Snapshot.Seq
+	}
+	for from < l.Last {
+		page, err := store.Events(ctx, stream, from, loadPage)
+		if err != nil {
+			return l, nil, fmt.Errorf("read %s: %w", stream, err)
+		}
+		if len(page) == 0 || page[0].Seq != from+1 {
+			return l, nil, fmt.Errorf("read %s: %w: events after %d are missing", stream, persistence.ErrDamaged, from)
+		}
+		events = append(events, page...)
+		from = page[len(page)-1].Seq
+	}
+	return l, events, nil
+}
+
+// abandon gives up a wake: everybody who waits is told, and the next message tries again.
+func (g *grain) abandon(err error) {
+	g.broken, g.loading = true, false
+	for _, r := range g.waiting {
+		r.Reply(nil, AsError(err))
+	}
+	g.waiting = nil
+	g.process.Stop()
+}
+
+// snapshotHeader is the size of the time that the kernel keeps in front of an entity's snapshot.
+const snapshotHeader = 8
+
+func (g *grain) restore(m *loaded) {
+	if m.err != nil {
+		g.sys.Log.Error("actor can't be loaded", "stream", g.stream, "error", m.err)
+		g.abandon(m.err)
+		return
+	}
+	g.entity = g.build()
+	g.epoch, g.seq, g.snapSeq, g.lastAt = m.lease.Epoch, m.lease.Last, 0, 0
+	if s := m.lease.Snapshot; s != nil {
+		if err := g.loadSnapshot(s); err != nil {
+			g.sys.Log.Error("snapshot can't be read", "stream", g.stream, "error", err)
+			g.abandon(err)
+			return
+		}
+	}
+	for i := range m.events {
+		if err := g.entity.Apply(&m.events[i]); err != nil {
+			g.sys.Log.Error("event can't be applied", "stream", g.stream, "seq", m.events[i].Seq, "error", err)
+			g.abandon(err)
+			return
+		}
+		g.lastAt = m.events[i].At
+	}
+	g.loading = false
+	g.entity.Ready(g)
+	waiting := g.waiting
+	g.waiting = nil
+	for _, r := range waiting {
+		g.command(r)
+	}
+}
+
+func (g *grain) loadSnapshot(s *persistence.Snapshot) error {
+	if len(s.Data) < snapshotHeader {
+		return fmt.Errorf("snapshot of %s: %w", g.stream, persistence.ErrDamaged)
+	}
+	if err := g.entity.Load(s.Version, s.Data[snapshotHeader:]); err != nil {
+		return fmt.Errorf("snapshot of %s: %w", g.stream, err)
+	}
+	g.lastAt = int64(binary.BigEndian.Uint64(s.Data))
+	g.snapSeq = s.Seq
+	return nil
+}
+
+func (g *grain) snapshot() *persistence.Snapshot {
+	version, data := g.entity.Snapshot()
+	framed := make([]byte, snapshotHeader, snapshotHeader+len(data))
+	binary.BigEndian.PutUint64(framed, uint64(g.lastAt))
+	g.snapSeq = g.seq
+	return &persistence.Snapshot{Seq: g.seq, Version: version, Data: append(framed, data...)}
+}
+
+// settle releases what was committed and deals with a refusal.
+func (g *grain) settle(o *outcome) {
+	n := 0
+	for n < len(g.pending) && g.pending[n].mark <= o.upto {
+		n++
+	}
+	done := g.pending[:n:n]
+	g.pending = g.pending[n:]
+	if len(g.pending) == 0 {
+		g.pending = nil
+	}
+	for i := range done {
+		if done[i].release != nil {
+			done[i].release()
+		}
+	}
+	switch {
+	case o.err != nil:
+		g.refuse(o)
+	case g.stopping && g.pending == nil:
+		g.process.Stop()
+	}
+}
+
+// refuse drops the speculative state. The batch that failed is answered; commands behind it, which certainly did not
+// happen, run again on the reloaded state.
+func (g *grain) refuse(o *outcome) {
+	pending := g.pending
+	g.pending = nil
+	unknown := !errors.Is(o.err, persistence.ErrExists) && !errors.Is(o.err, persistence.ErrTooLarge)
+	if !errors.Is(o.err, persistence.ErrExists) {
+		g.sys.Log.Warn("commit refused", "stream", g.stream, "error", o.err)
+	}
+	var again []*Request
+	for _, h := range pending {
+		switch {
+		case h.request == nil:
+		case h.mark == o.failed && !h.after, unknown:
+			err := o.err
+			if h.refused != nil {
+				err = h.refused(err)
+			}
+			h.request.Reply(nil, AsError(err))
+		default:
+			again = append(again, h.request)
+		}
+	}
+	if g.stopping {
+		for _, r := range again {
+			r.Reply(nil, errStopped)
+		}
+		g.process.Stop()
+		return
+	}
+	g.waiting = append(again, g.waiting...)
+	g.reload()
+}
+
+// reload makes every message on its way to the old state a stranger's, by becoming a new owner.
+func (g *grain) reload() {
+	fresh := &grain{process: g.process, sys: g.sys, stream: g.stream, id: g.id, build: g.build, waiting: g.waiting}
+	g.waiting = nil
+	g.process.behavior = fresh
+	fresh.load()
+}
+
+// sleep writes a last snapshot and stops, unless there is a reason to stay.
+func (g *grain) sleep() {
+	if g.loading || g.broken || g.stopping || g.pending != nil || g.entity.Busy() {
+		return
+	}
+	g.stopping = true
+	if g.seq == g.snapSeq {
+		g.process.Stop()
+		return
+	}
+	g.submit(&persistence.Batch{Expect: g.seq, Snapshot: g.snapshot()}, held{})
+}
+
+// submit hands a batch to the committer and holds back its output.
+func (g *grain) submit(b *persistence.Batch, h held) {
+	b.Stream, b.Epoch = g.stream, g.epoch
+	g.mark++
+	h.mark = g.mark
+	g.pending = append(g.pending, h)
+	g.sys.committer.submit(submission{batch: b, owner: g, mark: g.mark})
+}
+
+// trim drops what the log need not keep, in the reading pool.
+func (g *grain) trim() {
+	keep, age := g.entity.Retain()
+	if g.snapSeq <= keep {
+		return
+	}
+	upto, before := g.snapSeq-keep, g.sys.Now().Add(-age)
+	g.sys.readers.run(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
+		defer cancel()
+		if _, err := g.sys.Store.Trim(ctx, g.stream, upto, before); err != nil {
+			g.sys.Log.Warn("log can't be trimmed", "stream", g.stream, "error", err)
+		}
+	})
+}
