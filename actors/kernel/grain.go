@@ -38,6 +38,8 @@ type Entity interface {
 	Handle(t *Turn, command any)
 	// Notice handles a message that nobody waits for.
 	Notice(g Grain, msg any)
+	// Settled is called after the outputs of one round of commits have been released.
+	Settled()
 	// Busy reports whether the entity has a reason to stay awake although nobody talks to it.
 	Busy() bool
 	// Retain says how many events, and for how long, the log is kept below the snapshot.
@@ -177,6 +179,10 @@ func (g *grain) command(r *Request) {
 		g.waiting = append(g.waiting, r)
 		return
 	}
+	if !g.sys.committer.room() {
+		r.Reply(nil, ErrOverloaded)
+		return
+	}
 	g.entity.Handle(&Turn{grain: g, request: r}, r.Command)
 }
 
@@ -297,6 +303,9 @@ func (g *grain) settle(o *outcome) {
 		if done[i].release != nil {
 			done[i].release()
 		}
+	}
+	if n > 0 {
+		g.entity.Settled()
 	}
 	switch {
 	case o.err != nil:

@@ -43,10 +43,6 @@ func (t *Turn) Next() (seq uint64, at int64) {
 // refused (nil: as it is) has put it into the words of the domain.
 func (t *Turn) Commit(c Change, release func(), refused func(error) error) {
 	g := t.grain
-	if !g.sys.committer.room() {
-		t.Fail(ErrOverloaded)
-		return
-	}
 	seq, at := t.Next()
 	expect := g.seq
 	for i := range c.Events {
@@ -80,7 +76,8 @@ func (t *Turn) AfterCommits(f func()) {
 }
 
 // Load reads from the store without holding up the actor: read runs in the reading pool with a deadline, then next runs
-// in the actor. When the entity was thrown away meanwhile, the command is answered with ErrUnavailable.
+// in the actor, always and once, with ErrOverloaded when the pool is full. Only when the entity was thrown away meanwhile, the
+// command is answered with ErrUnavailable instead.
 func Load[R any](t *Turn, read func(ctx context.Context, s persistence.Store) (R, error), next func(R, error)) {
 	g := t.grain
 	ok := g.sys.readers.run(func() {
@@ -90,6 +87,7 @@ func Load[R any](t *Turn, read func(ctx context.Context, s persistence.Store) (R
 		g.process.Tell(&resumed{owner: g, f: func() { next(v, err) }, request: t.request})
 	})
 	if !ok {
-		t.Fail(ErrOverloaded)
+		var none R
+		next(none, ErrOverloaded)
 	}
 }

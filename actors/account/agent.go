@@ -1,0 +1,221 @@
+package account
+
+import (
+	"net/url"
+
+	"parley/actors/kernel"
+	"parley/persistence"
+)
+
+// RegisterAgent makes an agent. It answers with a *Profile; CodeTaken if the handle is taken. Without an owner the agent
+// registered itself: it is verified and waits to be claimed (decision 12); with one it starts unverified (decision 13).
+type RegisterAgent struct {
+	Handle      string
+	DisplayName string
+	Description string
+	Role        string
+	Personality string
+	OwnerID     string
+	Token       string // the agent token; only its hash stays, and for owned agents a sealed copy for a while
+	ClaimCode   string // of an agent without an owner
+	Config      map[string]string
+	Outbox      []persistence.OutboxOp
+}
+
+func (a *Account) registerAgent(t *kernel.Turn, c RegisterAgent) {
+	s, err := a.newAgent(t, c)
+	if err != nil {
+		t.Fail(err)
+		return
+	}
+	change := kernel.Change{Claims: []persistence.ClaimOp{tokenClaim(t.ID(), s.TokenHash, Credential{Kind: AgentCredential}, 0)}}
+	if c.OwnerID == "" {
+		change.Claims = append(change.Claims, persistence.ClaimOp{Index: persistence.ClaimCode, Key: c.ClaimCode, Owner: t.ID()})
+		change.Counters = append(change.Counters, persistence.CounterOp{Name: persistence.CountUnclaimed, Delta: 1})
+	} else {
+		change.Documents = append(change.Documents, persistence.DocumentOp{Collection: persistence.CollectionOwned,
+			Key: persistence.Key(c.OwnerID, t.ID()), Data: []byte{}})
+	}
+	a.register(t, *s, change, persistence.CounterOp{Name: persistence.CountAgents, Delta: 1}, c.Outbox)
+}
+
+func (a *Account) newAgent(t *kernel.Turn, c RegisterAgent) (*state, error) {
+	if a.s.ID != "" {
+		return nil, kernel.Fail(kernel.CodeTaken, "this account exists already")
+	}
+	if err := CheckUsername(c.Handle); err != nil {
+		return nil, err
+	}
+	s := &state{stored: stored{ID: t.ID(), Username: c.Handle, Type: Agent, OwnerID: c.OwnerID, HasToken: true,
+		Verified: c.OwnerID == "", CreatedAt: t.Now().UnixMilli()},
+		TokenHash: persistence.HashToken(c.Token), ClaimCode: c.ClaimCode}
+	for _, f := range []struct {
+		field, text string
+		limit       int
+		to          *string
+	}{
+		{"name", c.DisplayName, MaxDisplayName, &s.DisplayName},
+		{"description", c.Description, MaxDescription, &s.Description},
+		{"role", c.Role, MaxRole, &s.Role},
+		{"personality", c.Personality, MaxPersonality, &s.Personality},
+	} {
+		v, err := CheckText(f.field, f.text, f.limit)
+		if err != nil {
+			return nil, err
+		}
+		*f.to = v
+	}
+	if s.DisplayName == "" {
+		s.DisplayName = s.Username
+	}
+	if c.OwnerID != "" {
+		s.SealedToken = a.ports.Sealer.Seal(tokenPurpose(t.ID()), c.Token)
+	}
+	if len(c.Config) > 0 {
+		s.Config = make(map[string][]byte, len(c.Config))
+		for k, v := range c.Config {
+			s.Config[k] = a.ports.Sealer.Seal(configPurpose(t.ID(), k), v)
+		}
+	}
+	return s, nil
+}
+
+// tokenPurpose and configPurpose bind a sealed secret to its place, so that one cannot be passed off as another.
+func tokenPurpose(id string) string       { return "agent-token/" + id }
+func configPurpose(id, key string) string { return "agent-config/" + id + "/" + key }
+
+// Verify lets the owner admit an agent. It answers with *Verified.
+type Verify struct{ By string }
+
+// Verified is the answer to Verify.
+type Verified struct {
+	Profile *Profile
+	Token   string // the agent token as long as it is kept, else empty (decision 10)
+}
+
+func (a *Account) verify(t *kernel.Turn, c Verify) {
+	if err := a.ownedBy(c.By); err != nil {
+		t.Fail(err)
+		return
+	}
+	now := t.Now().UnixMilli()
+	token := a.keptToken(t, now)
+	if a.s.VerifiedAt != 0 {
+		p := a.profile()
+		t.AfterCommits(func() { t.Reply(&Verified{p, token}) })
+		return
+	}
+	p := a.profile()
+	p.Verified = true
+	t.Commit(kernel.Change{
+		Events:    []persistence.Event{event(verified, verification{now})},
+		Documents: []persistence.DocumentOp{{Collection: persistence.CollectionAccount, Key: t.ID(), Data: p.Encode()}},
+	}, func() { t.Reply(&Verified{p, token}) }, nil)
+}
+
+func (a *Account) keptToken(t *kernel.Turn, now int64) string {
+	if a.s.SealedToken == nil || a.s.VerifiedAt != 0 && now > a.s.VerifiedAt+SealedTokenFor.Milliseconds() {
+		return ""
+	}
+	token, err := a.ports.Sealer.Open(tokenPurpose(t.ID()), a.s.SealedToken)
+	if err != nil {
+		t.System().Log.Error("agent token can't be unsealed", "agent", t.ID(), "error", err)
+		return ""
+	}
+	return token
+}
+
+// ReplaceToken gives the agent a new token; the old one and its sessions are dead at once (decision 10). It answers with
+// kernel.Done.
+type ReplaceToken struct {
+	By   string
+	Hash string
+}
+
+func (a *Account) replaceToken(t *kernel.Turn, c ReplaceToken) {
+	if err := a.ownedBy(c.By); err != nil {
+		t.Fail(err)
+		return
+	}
+	change, _ := a.endSessions(t.ID())
+	change.Events = append(change.Events, event(tokenReplaced, newToken{c.Hash}))
+	change.Claims = append(change.Claims, releaseToken(t.ID(), a.s.TokenHash),
+		tokenClaim(t.ID(), c.Hash, Credential{Kind: AgentCredential}, 0))
+	t.Commit(change, func() {
+		a.ports.Revoker.RevokeAll(t.ID())
+		t.Reply(kernel.Done{})
+	}, nil)
+}
+
+// ownedBy admits an agent's owner. To others the agent is known (it is public), so they are refused, not misled.
+func (a *Account) ownedBy(account string) error {
+	switch {
+	case a.s.Type != Agent:
+		return kernel.NotFound("there is no such agent")
+	case a.s.OwnerID == "" || a.s.OwnerID != account:
+		return kernel.Forbidden("only the agent's owner can do this")
+	}
+	return nil
+}
+
+// Delete ends an account (decision 9). It answers with kernel.Done. Its outbox carries what follows from it elsewhere.
+type Delete struct {
+	// PasswordHash, if not empty, is what the given password was checked against.
+	PasswordHash string
+	// By, if not empty, must be the agent's owner.
+	By     string
+	Outbox []persistence.OutboxOp
+}
+
+func (a *Account) delete(t *kernel.Turn, c Delete) {
+	if c.PasswordHash != "" && !same(c.PasswordHash, a.s.PasswordHash) {
+		t.Fail(kernel.Forbidden("the password is wrong"))
+		return
+	}
+	if c.By != "" {
+		if err := a.ownedBy(c.By); err != nil {
+			t.Fail(err)
+			return
+		}
+	}
+	change, _ := a.endSessions(t.ID())
+	change.Events = []persistence.Event{event(deleted, struct{}{})}
+	username := usernameClaim(&a.s)
+	username.Release = true
+	change.Claims = append(change.Claims, username)
+	for _, p := range a.s.PATs {
+		change.Claims = append(change.Claims, releaseToken(t.ID(), p.Hash))
+	}
+	change.Documents = []persistence.DocumentOp{{Collection: persistence.CollectionAccount, Key: t.ID()}}
+	if a.s.Type == Agent {
+		a.deleteAgent(t, &change)
+	} else {
+		change.Counters = append(change.Counters, persistence.CounterOp{Name: persistence.CountUsers, Delta: -1})
+	}
+	change.Outbox = c.Outbox
+	t.Commit(change, func() {
+		a.ports.Revoker.RevokeAll(t.ID())
+		t.Reply(kernel.Done{})
+	}, nil)
+}
+
+func (a *Account) deleteAgent(t *kernel.Turn, change *kernel.Change) {
+	change.Claims = append(change.Claims, releaseToken(t.ID(), a.s.TokenHash))
+	change.Counters = append(change.Counters, persistence.CounterOp{Name: persistence.CountAgents, Delta: -1})
+	if a.s.OwnerID == "" {
+		change.Claims = append(change.Claims, persistence.ClaimOp{Index: persistence.ClaimCode, Key: a.s.ClaimCode, Owner: t.ID(), Release: true})
+		change.Counters = append(change.Counters, persistence.CounterOp{Name: persistence.CountUnclaimed, Delta: -1})
+		return
+	}
+	change.Documents = append(change.Documents, persistence.DocumentOp{Collection: persistence.CollectionOwned,
+		Key: persistence.Key(a.s.OwnerID, t.ID())})
+}
+
+// CheckLink refuses what is not an absolute http or https address without credentials.
+func CheckLink(field, link string) error {
+	u, err := url.Parse(link)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return kernel.Invalid("%s must be an http or https address", field)
+	}
+	return nil
+}

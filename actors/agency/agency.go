@@ -1,0 +1,184 @@
+// Package agency is the actor of one agency (chat room): charter, roles, members, and the log of everything said in it.
+package agency
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"parley/actors/kernel"
+	"parley/persistence"
+)
+
+// ActorKind is the kind of agency actors.
+const ActorKind kernel.Kind = persistence.StreamAgency
+
+// Limits of an agency's actor.
+const (
+	// memberCache is the number of members (and known strangers) that the actor remembers.
+	memberCache = 4096
+	// postCache is the number of idempotent posts that the actor remembers; older ones are read.
+	postCache = 4096
+	// retainEvents and retainFor say how long the log is kept behind the snapshot.
+	retainEvents = 10_000
+	retainFor    = 7 * 24 * time.Hour
+
+	snapshotVersion = 1
+)
+
+// Ref names the actor of an agency.
+func Ref(id string) kernel.Ref { return kernel.Ref{Kind: ActorKind, ID: id} }
+
+// Publisher carries committed events to the servers on which members are online.
+type Publisher interface {
+	// Publish hands over neighbouring events, oldest first. It must not block. It reports false when nobody there
+	// is interested any more.
+	Publish(agency string, events []persistence.Event) bool
+}
+
+// Ports is what an agency needs from outside.
+type Ports struct {
+	Publisher Publisher
+}
+
+// Agency is the entity.
+type Agency struct {
+	ports    Ports
+	s        state
+	members  *simplelru.LRU[string, MemberRecord] // zero record: known not to be a member
+	recent   *simplelru.LRU[string, uint64]       // clientId key: sequence of its message
+	loads    kernel.Gate[string]                  // members being read
+	posts    kernel.Gate[string]                  // clientIds being looked up
+	edits    kernel.Gate[uint64]                  // messages being changed
+	watched  bool                                 // some server here is interested in the events
+	outgoing []persistence.Event
+}
+
+var _ kernel.Entity = (*Agency)(nil)
+
+// Factory makes the actors of agencies.
+func Factory(p Ports) kernel.Factory {
+	return func(id string) kernel.Behavior {
+		return kernel.NewGrain(persistence.StreamAgency, id, func() kernel.Entity { return newAgency(p) })
+	}
+}
+
+func newAgency(p Ports) *Agency {
+	members, _ := simplelru.NewLRU[string, MemberRecord](memberCache, nil)
+	recent, _ := simplelru.NewLRU[string, uint64](postCache, nil)
+	return &Agency{ports: p, members: members, recent: recent}
+}
+
+// Load implements kernel.Entity.
+func (a *Agency) Load(version uint32, data []byte) error {
+	if version != snapshotVersion {
+		return fmt.Errorf("agency snapshot of version %d", version)
+	}
+	return json.Unmarshal(data, &a.s)
+}
+
+// Apply implements kernel.Entity.
+func (a *Agency) Apply(ev *persistence.Event) error { return a.s.apply(ev) }
+
+// Snapshot implements kernel.Entity.
+func (a *Agency) Snapshot() (uint32, []byte) {
+	data, err := json.Marshal(&a.s)
+	if err != nil {
+		panic(err) // plain structs always encode
+	}
+	return snapshotVersion, data
+}
+
+// Ready implements kernel.Entity. Servers that were interested before are told that the actor is new: they ask again for
+// what they miss.
+func (a *Agency) Ready(g kernel.Grain) {
+	a.watched = a.ports.Publisher.Publish(g.ID(), nil)
+}
+
+// Notice implements kernel.Entity.
+func (a *Agency) Notice(kernel.Grain, any) {}
+
+// Settled implements kernel.Entity: what one round of commits made goes out as one envelope.
+func (a *Agency) Settled() {
+	if len(a.outgoing) == 0 {
+		return
+	}
+	if a.watched {
+		a.watched = a.ports.Publisher.Publish(a.s.ID, a.outgoing)
+	}
+	a.outgoing = nil
+}
+
+// Busy implements kernel.Entity: an agency with members online stays awake.
+func (a *Agency) Busy() bool { return a.watched }
+
+// Retain implements kernel.Entity.
+func (a *Agency) Retain() (uint64, time.Duration) {
+	if a.s.Purged {
+		return 0, 0
+	}
+	return retainEvents, retainFor
+}
+
+// Handle implements kernel.Entity.
+func (a *Agency) Handle(t *kernel.Turn, command any) {
+	switch c := command.(type) {
+	case Found:
+		a.found(t, c)
+		return
+	case Purge:
+		a.purge(t, c)
+		return
+	case Forget:
+		a.forget(t, c)
+		return
+	}
+	if !a.s.exists() {
+		t.Fail(errNotFound())
+		return
+	}
+	switch c := command.(type) {
+	case Post:
+		a.post(t, c)
+	case EditMessage:
+		a.editMessage(t, c)
+	case DeleteMessage:
+		a.deleteMessage(t, c)
+	case Enter:
+		a.enter(t, c)
+	case AddMember:
+		a.addMember(t, c)
+	case Leave:
+		a.leave(t, c)
+	case Watch:
+		a.watched = true
+		last, _ := t.Next()
+		t.AfterCommits(func() { t.Reply(Watched{Last: last - 1}) })
+	case Update:
+		a.update(t, c)
+	case Dissolve:
+		a.dissolve(t, c)
+	default:
+		t.Fail(fmt.Errorf("agency: unknown command %T", command))
+	}
+}
+
+// errNotFound is also the answer about a private agency to those who are not in it (decision 3).
+func errNotFound() error { return kernel.NotFound("there is no such agency") }
+
+// Watch makes the agency publish its events from now on. It answers with Watched.
+type Watch struct{}
+
+// Watched says after which event publishing begins.
+type Watched struct{ Last uint64 }
+
+// commit commits a change whose events are to be published; answer runs when it is durable, before they are.
+func (a *Agency) commit(t *kernel.Turn, c kernel.Change, answer func(), refused func(error) error) {
+	events := c.Events
+	t.Commit(c, func() {
+		answer()
+		a.outgoing = append(a.outgoing, events...)
+	}, refused)
+}

@@ -1,0 +1,266 @@
+package agency
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"parley/actors/account"
+	"parley/actors/kernel"
+	"parley/persistence"
+)
+
+// withMember goes on with the membership of an account (a zero record for a stranger), read if it is not remembered.
+// Commands that concern the same unread account keep their order.
+func (a *Agency) withMember(t *kernel.Turn, account string, next func(MemberRecord)) {
+	if m, ok := a.members.Get(account); ok {
+		next(m)
+		return
+	}
+	a.loads.Enter(account, func() {
+		if m, ok := a.members.Get(account); ok { // one in front has read it
+			next(m)
+			a.loads.Leave(account)
+			return
+		}
+		t.AfterCommits(func() { a.readMember(t, account, next) })
+	})
+}
+
+func (a *Agency) readMember(t *kernel.Turn, account string, next func(MemberRecord)) {
+	key := persistence.Key(t.ID(), account)
+	kernel.Load(t, func(ctx context.Context, s persistence.Store) (MemberRecord, error) {
+		doc, err := s.Document(ctx, persistence.CollectionMember, key)
+		if errors.Is(err, persistence.ErrNotFound) {
+			return MemberRecord{}, nil
+		}
+		if err != nil {
+			return MemberRecord{}, err
+		}
+		return DecodeMember(doc)
+	}, func(m MemberRecord, err error) {
+		defer a.loads.Leave(account)
+		if err != nil {
+			t.Fail(err)
+			return
+		}
+		a.members.Add(account, m)
+		next(m)
+	})
+}
+
+// Enter admits an account to the agency: a member as it is, a stranger to a public one by making it a member
+// (clients.md 3.2, join-agency). It answers with *Entered.
+type Enter struct {
+	Who account.Sender
+}
+
+// Entered is the answer to Enter.
+type Entered struct {
+	Record Record
+	Role   Role
+	Joined bool // it was no member before
+}
+
+func (a *Agency) enter(t *kernel.Turn, c Enter) {
+	a.withMember(t, c.Who.ID, func(m MemberRecord) {
+		switch {
+		case m.Role != "":
+			r := a.s.Record
+			t.AfterCommits(func() { t.Reply(&Entered{Record: r, Role: m.Role}) })
+		case a.s.Private:
+			t.Fail(errNotFound())
+		default:
+			a.admit(t, c.Who, "")
+		}
+	})
+}
+
+// AddMember makes an account a member on the word of one who may; see decision 14 for agents. It answers with *Entered.
+type AddMember struct {
+	Who  account.Sender
+	By   string // must be a member; empty: the server itself
+	Done string // outbox entry that this fulfils, if any
+}
+
+func (a *Agency) addMember(t *kernel.Turn, c AddMember) {
+	if c.By != "" {
+		a.withMember(t, c.By, func(m MemberRecord) {
+			if err := a.mayManage(m, Member); err != nil {
+				t.Fail(err)
+				return
+			}
+			c.By = ""
+			a.addMember(t, c)
+		})
+		return
+	}
+	a.withMember(t, c.Who.ID, func(m MemberRecord) {
+		if m.Role == "" {
+			a.admit(t, c.Who, c.Done)
+			return
+		}
+		var change kernel.Change
+		fulfil(&change, c.Done)
+		r := a.s.Record
+		t.Commit(change, func() { t.Reply(&Entered{Record: r, Role: m.Role}) }, nil)
+	})
+}
+
+// admit makes a stranger a member.
+func (a *Agency) admit(t *kernel.Turn, who account.Sender, done string) {
+	_, at := t.Next()
+	m := MemberRecord{Role: Member, JoinedAt: at}
+	if who.Type == account.Agent {
+		m.Role = AgentRole
+	}
+	r := a.s.Record
+	r.MemberCount++
+	change := kernel.Change{
+		Events:    []persistence.Event{event(evJoined, movement{Member: wire(who), Role: m.Role, Count: r.MemberCount})},
+		Documents: append(memberDocuments(t.ID(), who.ID, &m), recordDocuments(&r)[0]),
+		Counters:  []persistence.CounterOp{{Name: persistence.CountMemberships, Delta: 1}},
+	}
+	fulfil(&change, done)
+	a.members.Add(who.ID, m)
+	a.commit(t, change, func() { t.Reply(&Entered{Record: r, Role: m.Role, Joined: true}) }, nil)
+}
+
+// Leave ends a membership by the member's own will. It answers with kernel.Done; CodeTaken for the last owner
+// (decision 41), CodeForbidden in the Lobby.
+type Leave struct{ Who account.Sender }
+
+func (a *Agency) leave(t *kernel.Turn, c Leave) {
+	a.withMember(t, c.Who.ID, func(m MemberRecord) {
+		switch {
+		case m.Role == "" && a.s.Private:
+			t.Fail(errNotFound())
+		case m.Role == "":
+			t.Fail(kernel.Forbidden("you are not a member of this agency"))
+		case a.s.Kind == Lobby:
+			t.Fail(kernel.Forbidden("the Lobby can't be left"))
+		case m.Role == Owner && a.s.owners() == 1:
+			t.Fail(kernel.Fail(kernel.CodeTaken, "the last owner can't leave: transfer the agency or delete it"))
+		default:
+			by := wire(c.Who)
+			a.commit(t, a.removal(t, c.Who, m, &by, false), func() { t.Reply(kernel.Done{}) }, nil)
+		}
+	})
+}
+
+// removal is the change that ends a membership.
+func (a *Agency) removal(t *kernel.Turn, who account.Sender, m MemberRecord, by *WireSender, silent bool) kernel.Change {
+	r := a.s.Record
+	r.MemberCount--
+	a.members.Add(who.ID, MemberRecord{})
+	return kernel.Change{
+		Events:    []persistence.Event{event(evLeft, movement{Member: wire(who), Role: m.Role, Count: r.MemberCount, By: by, Silent: silent})},
+		Documents: append(memberDocuments(t.ID(), who.ID, nil), recordDocuments(&r)[0]),
+		Counters:  []persistence.CounterOp{{Name: persistence.CountMemberships, Delta: -1}},
+	}
+}
+
+// Forget ends the membership of an account that is being deleted. What it owned alone passes to the longest-standing
+// admin, else moderator, else member; with nobody left the agency ends (decision 9). It answers with kernel.Done.
+type Forget struct{ Who account.Sender }
+
+func (a *Agency) forget(t *kernel.Turn, c Forget) {
+	if !a.s.exists() {
+		t.Reply(kernel.Done{})
+		return
+	}
+	a.withMember(t, c.Who.ID, func(m MemberRecord) {
+		switch {
+		case m.Role == "":
+			t.Reply(kernel.Done{})
+		case m.Role == Owner && a.s.owners() == 1:
+			a.pass(t, c.Who, m)
+		default:
+			a.commit(t, a.removal(t, c.Who, m, nil, true), func() { t.Reply(kernel.Done{}) }, nil)
+		}
+	})
+}
+
+// heir is who an agency passes to.
+type heir struct {
+	who account.Sender
+	was MemberRecord
+}
+
+// pass hands the agency to an heir and removes its last owner.
+func (a *Agency) pass(t *kernel.Turn, who account.Sender, m MemberRecord) {
+	next := a.heirOfStaff(who.ID)
+	was := a.s.Staff[next]
+	t.AfterCommits(func() {
+		kernel.Load(t, func(ctx context.Context, s persistence.Store) (h heir, err error) {
+			if next == "" {
+				next, was, err = longestStanding(ctx, s, t.ID(), who.ID)
+			}
+			if err != nil || next == "" {
+				return h, err
+			}
+			h = heir{account.Sender{ID: next}, was}
+			if doc, err := s.Document(ctx, persistence.CollectionAccount, next); err == nil {
+				if p, err := account.DecodeProfile(doc); err == nil {
+					h.who = p.Sender()
+				}
+			}
+			return h, nil
+		}, func(h heir, err error) { a.passTo(t, who, m, h, err) })
+	})
+}
+
+// heirOfStaff returns the longest-standing admin, else moderator, other than the leaver.
+func (a *Agency) heirOfStaff(leaver string) string {
+	heir := ""
+	for id, m := range a.s.Staff {
+		h := a.s.Staff[heir]
+		if id != leaver && (heir == "" || m.Role.Rank() > h.Role.Rank() || m.Role == h.Role && m.JoinedAt < h.JoinedAt) {
+			heir = id
+		}
+	}
+	return heir
+}
+
+// longestStanding walks the members of an agency for the one who joined first.
+func longestStanding(ctx context.Context, s persistence.Store, agency, leaver string) (best string, rec MemberRecord, err error) {
+	after := ""
+	for {
+		page, err := s.Documents(ctx, persistence.CollectionMember, persistence.Range{Prefix: agency + "/", After: after, Limit: 1000})
+		if err != nil || len(page) == 0 {
+			return best, rec, err
+		}
+		for _, d := range page {
+			after = d.Key
+			id := strings.TrimPrefix(d.Key, agency+"/")
+			m, err := DecodeMember(d.Data)
+			if err != nil {
+				return "", rec, err
+			}
+			if id != leaver && (best == "" || m.JoinedAt < rec.JoinedAt) {
+				best, rec = id, m
+			}
+		}
+	}
+}
+
+func (a *Agency) passTo(t *kernel.Turn, who account.Sender, m MemberRecord, h heir, err error) {
+	now, known := a.members.Get(who.ID)
+	switch {
+	case err != nil:
+		t.Fail(err)
+	case known && now.Role != Owner:
+		t.Reply(kernel.Done{}) // done by another meanwhile
+	case h.who.ID == "":
+		by := wire(who)
+		a.end(t, &by, a.removal(t, who, m, nil, true), func() { t.Reply(kernel.Done{}) })
+	default:
+		change := a.removal(t, who, m, nil, true)
+		next := MemberRecord{Role: Owner, JoinedAt: h.was.JoinedAt}
+		a.members.Add(h.who.ID, next)
+		change.Documents = append(change.Documents, memberDocuments(t.ID(), h.who.ID, &next)...)
+		change.Events = append(change.Events, event(evRole, movement{Member: wire(h.who), Role: Owner, Was: h.was.Role,
+			Count: a.s.MemberCount - 1, Silent: true}))
+		a.commit(t, change, func() { t.Reply(kernel.Done{}) }, nil)
+	}
+}

@@ -1,0 +1,261 @@
+package agency
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"parley/actors/account"
+	"parley/actors/kernel"
+	"parley/persistence"
+)
+
+// clientIDLife is how long a clientId finds its first message (decision 21).
+const clientIDLife = 24 * time.Hour
+
+// Post puts a message into the log. It answers with *Posted once the message is durable. Members only.
+type Post struct {
+	Who account.Sender
+	NewMessage
+}
+
+// Posted is the answer to Post.
+type Posted struct {
+	ID      string
+	Seq     uint64
+	Message json.RawMessage // as clients get it
+	Earlier bool            // the clientId found an earlier post; nothing was added
+}
+
+func (a *Agency) post(t *kernel.Turn, c Post) {
+	m, err := c.NewMessage.check()
+	if err != nil {
+		t.Fail(err)
+		return
+	}
+	a.withMember(t, c.Who.ID, func(member MemberRecord) {
+		switch {
+		case member.Role == "" && a.s.Private:
+			t.Fail(errNotFound())
+		case member.Role == "":
+			t.Fail(kernel.Forbidden("you are not a member of this agency; join it first"))
+		case m.ClientID != "":
+			a.postOnce(t, c.Who, m)
+		default:
+			a.append(t, c.Who, m, nil, func() {})
+		}
+	})
+}
+
+// append commits a message; done runs when the message has its place.
+func (a *Agency) append(t *kernel.Turn, who account.Sender, n NewMessage, claims []persistence.ClaimOp, done func()) {
+	seq, at := t.Next()
+	id := NewMessageID(at, seq)
+	msg := Message{ID: id, Seq: seq, AgencyID: t.ID(), AgencyID2: t.ID(), Content: n.Content, Type: n.Type, Metadata: n.Metadata,
+		SenderID: who.ID, SenderUsername: who.Username, Username: who.Username, SenderDisplayName: who.DisplayName,
+		SenderType: who.Type, ReplyTo: n.ReplyTo, ClientID: n.ClientID, CreatedAt: *account.FormatTime(at)}
+	data := msg.encode()
+	a.commit(t, kernel.Change{
+		Events:    []persistence.Event{{Kind: evMessage, Data: data}},
+		Claims:    claims,
+		Documents: []persistence.DocumentOp{{Collection: persistence.CollectionMessage, Key: persistence.SeqKey(t.ID(), seq), Data: data}},
+		Counters:  []persistence.CounterOp{{Name: persistence.CountMessages, Delta: 1}},
+	}, func() { t.Reply(&Posted{ID: id, Seq: seq, Message: data}) }, nil)
+	done()
+}
+
+// postOnce posts unless the sender has posted the same clientId before.
+func (a *Agency) postOnce(t *kernel.Turn, who account.Sender, m NewMessage) {
+	key := t.ID() + "/" + who.ID + "/" + m.ClientID
+	a.posts.Enter(key, func() {
+		if seq, ok := a.recent.Get(key); ok {
+			a.posts.Leave(key)
+			a.replyEarlier(t, seq)
+			return
+		}
+		kernel.Load(t, func(ctx context.Context, s persistence.Store) (uint64, error) {
+			claim, err := s.Claim(ctx, persistence.ClaimPost, key)
+			if errors.Is(err, persistence.ErrNotFound) || err == nil && len(claim.Data) != 8 {
+				return 0, nil
+			}
+			if err != nil {
+				return 0, err
+			}
+			return binary.BigEndian.Uint64(claim.Data), nil
+		}, func(earlier uint64, err error) {
+			switch {
+			case err != nil:
+				a.posts.Leave(key)
+				t.Fail(err)
+			case earlier != 0:
+				a.posts.Leave(key)
+				a.replyEarlier(t, earlier)
+			default:
+				a.claimPost(t, who, m, key)
+			}
+		})
+	})
+}
+
+func (a *Agency) claimPost(t *kernel.Turn, who account.Sender, m NewMessage, key string) {
+	seq, _ := t.Next()
+	var place [8]byte
+	binary.BigEndian.PutUint64(place[:], seq)
+	claim := persistence.ClaimOp{Index: persistence.ClaimPost, Key: key, Owner: who.ID, Data: place[:],
+		Expires: t.Now().Add(clientIDLife).UnixMilli()}
+	a.append(t, who, m, []persistence.ClaimOp{claim}, func() {
+		a.recent.Add(key, seq)
+		a.posts.Leave(key)
+	})
+}
+
+// replyEarlier answers a repeated post with the first message.
+func (a *Agency) replyEarlier(t *kernel.Turn, seq uint64) {
+	key := persistence.SeqKey(t.ID(), seq)
+	t.AfterCommits(func() {
+		kernel.Load(t, func(ctx context.Context, s persistence.Store) ([]byte, error) {
+			return s.Document(ctx, persistence.CollectionMessage, key)
+		}, func(doc []byte, err error) {
+			var m *Message
+			if err == nil {
+				m, err = DecodeMessage(doc)
+			}
+			switch {
+			case errors.Is(err, persistence.ErrNotFound):
+				t.Fail(kernel.Fail(kernel.CodeGone, "this message was posted before and has been deleted since"))
+			case err != nil:
+				t.Fail(err)
+			default:
+				t.Reply(&Posted{ID: m.ID, Seq: m.Seq, Message: doc, Earlier: true})
+			}
+		})
+	})
+}
+
+// EditMessage replaces the content of the sender's own message. It answers with *Posted (the message after the edit).
+type EditMessage struct {
+	Who       account.Sender
+	MessageID string
+	Content   string
+}
+
+// DeleteMessage removes a message: one's own, or as moderator or higher that of another of lower rank. It answers with
+// kernel.Done.
+type DeleteMessage struct {
+	Who       account.Sender
+	MessageID string
+}
+
+// Edited is the event message-edited (decision 27).
+type Edited struct {
+	AgencyID  string          `json:"agencyId"`
+	AgencyID2 string          `json:"agency_id"`
+	MessageID string          `json:"messageId"`
+	Content   string          `json:"content"`
+	Metadata  json.RawMessage `json:"metadata"`
+	EditedAt  string          `json:"edited_at"`
+	Seq       uint64          `json:"seq"`
+}
+
+// openMessage opens a message for change: one at a time, on what is committed. next must call leave exactly once, after the
+// change has been handed over or refused.
+func (a *Agency) openMessage(t *kernel.Turn, who account.Sender, id string, next func(member MemberRecord, m *Message, leave func())) {
+	a.withMember(t, who.ID, func(member MemberRecord) {
+		if member.Role == "" {
+			t.Fail(a.mayManage(member, Member))
+			return
+		}
+		seq, ok := SeqOfMessageID(id)
+		if !ok {
+			t.Fail(errNoMessage())
+			return
+		}
+		a.edits.Enter(seq, func() {
+			t.AfterCommits(func() {
+				kernel.Load(t, func(ctx context.Context, s persistence.Store) (*Message, error) {
+					return readMessage(ctx, s, t.ID(), seq, id)
+				}, func(m *Message, err error) {
+					leave := func() { a.edits.Leave(seq) }
+					if err != nil {
+						t.Fail(err)
+						leave()
+						return
+					}
+					next(member, m, leave)
+				})
+			})
+		})
+	})
+}
+
+func errNoMessage() error { return kernel.NotFound("there is no such message") }
+
+func readMessage(ctx context.Context, s persistence.Store, agency string, seq uint64, id string) (*Message, error) {
+	doc, err := s.Document(ctx, persistence.CollectionMessage, persistence.SeqKey(agency, seq))
+	if errors.Is(err, persistence.ErrNotFound) {
+		return nil, errNoMessage()
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := DecodeMessage(doc)
+	if err == nil && m.ID != id {
+		return nil, errNoMessage()
+	}
+	return m, err
+}
+
+func (a *Agency) editMessage(t *kernel.Turn, c EditMessage) {
+	content, err := CheckContent(c.Content)
+	if err != nil {
+		t.Fail(err)
+		return
+	}
+	a.openMessage(t, c.Who, c.MessageID, func(_ MemberRecord, m *Message, leave func()) {
+		defer leave()
+		if m.SenderID != c.Who.ID {
+			t.Fail(kernel.Forbidden("only the sender can edit a message"))
+			return
+		}
+		seq, at := t.Next()
+		m.Content, m.EditedAt = content, account.FormatTime(at)
+		data := m.encode()
+		a.commit(t, kernel.Change{
+			Events: []persistence.Event{event(evEdited, edition{By: wire(c.Who), Edited: Edited{AgencyID: t.ID(), AgencyID2: t.ID(),
+				MessageID: m.ID, Content: content, Metadata: m.Metadata, EditedAt: *m.EditedAt, Seq: seq}})},
+			Documents: []persistence.DocumentOp{{Collection: persistence.CollectionMessage, Key: persistence.SeqKey(t.ID(), m.Seq), Data: data}},
+		}, func() { t.Reply(&Posted{ID: m.ID, Seq: m.Seq, Message: data}) }, nil)
+	})
+}
+
+func (a *Agency) deleteMessage(t *kernel.Turn, c DeleteMessage) {
+	a.openMessage(t, c.Who, c.MessageID, func(member MemberRecord, m *Message, leave func()) {
+		if m.SenderID == c.Who.ID {
+			a.dropMessage(t, c.Who, m)
+			leave()
+			return
+		}
+		a.withMember(t, m.SenderID, func(sender MemberRecord) {
+			defer leave()
+			if member.Role.Rank() < Moderator.Rank() || sender.Role.Rank() >= member.Role.Rank() {
+				t.Fail(kernel.Forbidden("only the sender, or a moderator of higher rank, can delete a message"))
+				return
+			}
+			a.dropMessage(t, c.Who, m)
+		})
+	})
+}
+
+func (a *Agency) dropMessage(t *kernel.Turn, who account.Sender, m *Message) {
+	told, err := json.Marshal(map[string]string{"id": m.ID, "content": m.Content, "type": m.Type, "created_at": m.CreatedAt})
+	if err != nil {
+		panic(err) // strings always encode
+	}
+	a.commit(t, kernel.Change{
+		Events:    []persistence.Event{event(evDeleted, deletion{MessageID: m.ID, By: wire(who), Message: told})},
+		Documents: []persistence.DocumentOp{{Collection: persistence.CollectionMessage, Key: persistence.SeqKey(t.ID(), m.Seq)}},
+		Counters:  []persistence.CounterOp{{Name: persistence.CountMessages, Delta: -1}},
+	}, func() { t.Reply(kernel.Done{}) }, nil)
+}

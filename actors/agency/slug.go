@@ -1,0 +1,62 @@
+package agency
+
+import (
+	"strings"
+
+	"parley/actors/account"
+	"parley/actors/kernel"
+)
+
+// Limits of agencies, in characters.
+const (
+	MaxName    = 100
+	MaxSlug    = 64
+	MaxCharter = 4000
+)
+
+// SlugOf derives a slug: lower-case letters and digits, everything else becomes a single hyphen ("Ann's Reef" is
+// ann-s-reef; clients.md 4.3).
+func SlugOf(name string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range strings.ToLower(name) {
+		if r < 'a' || r > 'z' {
+			if r < '0' || r > '9' {
+				gap = b.Len() > 0
+				continue
+			}
+		}
+		if b.Len()+1 >= MaxSlug {
+			break
+		}
+		if gap {
+			b.WriteByte('-')
+			gap = false
+		}
+		b.WriteRune(r)
+	}
+	if b.Len() == 0 {
+		return "agency"
+	}
+	return b.String()
+}
+
+// CheckName applies the rules of an agency's name.
+func CheckName(name string) (string, error) {
+	name, err := account.CheckText("name", name, MaxName)
+	if err == nil && name == "" {
+		err = kernel.Invalid("name is required")
+	}
+	return name, err
+}
+
+func checkCharter(c *string) (*string, error) {
+	if c == nil {
+		return nil, nil
+	}
+	text, err := account.CheckText("charter", *c, MaxCharter)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	return &text, nil
+}

@@ -1,0 +1,163 @@
+package agency
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"parley/actors/account"
+	"parley/persistence"
+)
+
+// Kinds of events of an agency's log. Those that clients see as messages carry the JSON that clients get.
+const (
+	evFounded   = "founded"
+	evUpdated   = "updated"
+	evDissolved = "dissolved"
+	evPurged    = "purged"
+	evJoined    = "joined"
+	evLeft      = "left"
+	evRole      = "role"
+	evMessage   = "message"
+	evEdited    = "edited"
+	evDeleted   = "deleted"
+)
+
+// state is what an agency's actor knows without reading. Members are documents: its size does not depend on their number.
+type state struct {
+	Record
+	// Staff are the members above the rank of member, which is what ownership passes through.
+	Staff     map[string]MemberRecord `json:"staff,omitempty"`
+	Messages  int64                   `json:"messages,omitempty"`
+	Dissolved bool                    `json:"dissolved,omitempty"`
+	Purged    bool                    `json:"purged,omitempty"`
+}
+
+// founding is the body of evFounded.
+type founding struct {
+	Record Record      `json:"agency"`
+	By     *WireSender `json:"by,omitempty"`
+}
+
+// change is the body of evUpdated.
+type change struct {
+	Record  Record     `json:"agency"`
+	By      WireSender `json:"by"`
+	Charter *string    `json:"charter,omitempty"` // what the caller asked for
+	Private *bool      `json:"isPrivate,omitempty"`
+}
+
+// movement is the body of evJoined, evLeft and evRole.
+type movement struct {
+	Member WireSender  `json:"member"`
+	Role   Role        `json:"role"`
+	Was    Role        `json:"was,omitempty"`
+	Count  int64       `json:"count"` // members after it
+	By     *WireSender `json:"by,omitempty"`
+	Silent bool        `json:"silent,omitempty"` // a consequence of an account's end, not somebody's act
+}
+
+// edition is the body of evEdited.
+type edition struct {
+	Edited Edited     `json:"edited"`
+	By     WireSender `json:"by"`
+}
+
+// deletion is the body of evDeleted.
+type deletion struct {
+	MessageID string     `json:"messageId"`
+	By        WireSender `json:"by"`
+	// Message is what webhooks are told of it.
+	Message json.RawMessage `json:"message"`
+}
+
+// WireSender is who acts, in the form of rest.md, Actor.
+type WireSender struct {
+	ID          string       `json:"id"`
+	Username    string       `json:"username"`
+	DisplayName string       `json:"display_name"`
+	Type        account.Type `json:"type"`
+}
+
+// wire converts a sender.
+func wire(s account.Sender) WireSender { return WireSender(s) }
+
+func event(kind string, body any) persistence.Event {
+	data, err := json.Marshal(body)
+	if err != nil {
+		panic(err) // plain structs always encode
+	}
+	return persistence.Event{Kind: kind, Data: data}
+}
+
+func (s *state) exists() bool { return s.ID != "" && !s.Dissolved }
+
+func (s *state) apply(ev *persistence.Event) error {
+	decode := func(v any) error {
+		if err := json.Unmarshal(ev.Data, v); err != nil {
+			return fmt.Errorf("agency event %d %s: %w", ev.Seq, ev.Kind, err)
+		}
+		return nil
+	}
+	switch ev.Kind {
+	case evMessage:
+		s.Messages++
+	case evEdited:
+	case evDeleted:
+		s.Messages--
+	case evFounded:
+		var b founding
+		if err := decode(&b); err != nil {
+			return err
+		}
+		s.Record = b.Record
+	case evUpdated:
+		var b change
+		if err := decode(&b); err != nil {
+			return err
+		}
+		b.Record.MemberCount = s.MemberCount
+		s.Record = b.Record
+	case evJoined, evLeft, evRole:
+		var b movement
+		if err := decode(&b); err != nil {
+			return err
+		}
+		s.move(ev, b)
+	case evDissolved:
+		s.Dissolved = true
+	case evPurged:
+		s.Purged = true
+	default:
+		return fmt.Errorf("agency event %d: unknown kind %q", ev.Seq, ev.Kind)
+	}
+	return nil
+}
+
+func (s *state) move(ev *persistence.Event, b movement) {
+	s.MemberCount = b.Count
+	old, was := s.Staff[b.Member.ID]
+	switch {
+	case ev.Kind == evLeft || b.Role.Rank() <= Member.Rank():
+		delete(s.Staff, b.Member.ID)
+	default:
+		if s.Staff == nil {
+			s.Staff = map[string]MemberRecord{}
+		}
+		since := ev.At
+		if was {
+			since = old.JoinedAt
+		}
+		s.Staff[b.Member.ID] = MemberRecord{Role: b.Role, JoinedAt: since}
+	}
+}
+
+// owners counts the owners.
+func (s *state) owners() int {
+	n := 0
+	for _, m := range s.Staff {
+		if m.Role == Owner {
+			n++
+		}
+	}
+	return n
+}

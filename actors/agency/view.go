@@ -1,0 +1,150 @@
+package agency
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"parley/actors/account"
+)
+
+// Kind distinguishes rooms that people make from the one that everybody is in.
+type Kind string
+
+// Kinds of agencies.
+const (
+	Room  Kind = "room"
+	Lobby Kind = "lobby"
+)
+
+// Record is an agency as it is listed and looked up without waking it.
+type Record struct {
+	ID          string  `json:"id"`
+	Name        string  `json:"name"`
+	Slug        string  `json:"slug"`
+	Charter     *string `json:"charter"`
+	Private     bool    `json:"is_private"`
+	Kind        Kind    `json:"kind"`
+	MemberCount int64   `json:"member_count"`
+	CreatedBy   string  `json:"created_by,omitempty"` // account id; empty for the Lobby
+	CreatedAt   int64   `json:"created"`
+}
+
+// Encode returns the document.
+func (r *Record) Encode() []byte {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	return b
+}
+
+// DecodeRecord reads a document.
+func DecodeRecord(doc []byte) (*Record, error) {
+	var r Record
+	if err := json.Unmarshal(doc, &r); err != nil {
+		return nil, fmt.Errorf("agency record: %w", err)
+	}
+	return &r, nil
+}
+
+// View is an agency as one caller sees it (clients.md 4.3).
+type View struct {
+	ID          string  `json:"id"`
+	Name        string  `json:"name"`
+	Slug        string  `json:"slug"`
+	Charter     *string `json:"charter"`
+	Private     bool    `json:"is_private"`
+	Private2    bool    `json:"isPrivate"`
+	Type        string  `json:"type"` // "agency", or "lobby"
+	MemberCount int64   `json:"member_count"`
+	Members2    int64   `json:"memberCount"`
+	IsMember    bool    `json:"isMember"`
+	IsMember2   bool    `json:"is_member"`
+	Role        *Role   `json:"role"` // the caller's, null for outsiders
+	CreatedAt   *string `json:"created_at"`
+	CreatedAt2  *string `json:"createdAt"`
+}
+
+// NewView shows a record to a caller with a role; the empty role is an outsider.
+func NewView(r *Record, role Role) View {
+	v := View{ID: r.ID, Name: r.Name, Slug: r.Slug, Charter: r.Charter, Private: r.Private, Private2: r.Private, Type: "agency",
+		MemberCount: r.MemberCount, Members2: r.MemberCount, CreatedAt: account.FormatTime(r.CreatedAt), CreatedAt2: account.FormatTime(r.CreatedAt)}
+	if r.Kind == Lobby {
+		v.Type = "lobby"
+	}
+	if role != "" {
+		v.IsMember, v.IsMember2, v.Role = true, true, &role
+	}
+	return v
+}
+
+// Role is a membership's rank.
+type Role string
+
+// Roles, highest first; member and agent are equal (decision 19).
+const (
+	Owner     Role = "owner"
+	Admin     Role = "admin"
+	Moderator Role = "moderator"
+	Member    Role = "member"
+	AgentRole Role = "agent"
+)
+
+// Rank orders roles: owner 4, admin 3, moderator 2, member and agent 1, outsiders 0.
+func (r Role) Rank() int {
+	switch r {
+	case Owner:
+		return 4
+	case Admin:
+		return 3
+	case Moderator:
+		return 2
+	case Member, AgentRole:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// MemberRecord is the document of a membership.
+type MemberRecord struct {
+	Role     Role  `json:"r"`
+	JoinedAt int64 `json:"j"`
+}
+
+// Encode returns the document.
+func (m MemberRecord) Encode() []byte {
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// DecodeMember reads a document.
+func DecodeMember(doc []byte) (MemberRecord, error) {
+	var m MemberRecord
+	if err := json.Unmarshal(doc, &m); err != nil {
+		return m, fmt.Errorf("member record: %w", err)
+	}
+	return m, nil
+}
+
+// MemberView is a member as clients see it (clients.md 4.4).
+type MemberView struct {
+	ID           string       `json:"id"`
+	Username     string       `json:"username"`
+	DisplayName  string       `json:"displayName"`
+	DisplayName2 string       `json:"display_name"`
+	Role         Role         `json:"role"`
+	Type         account.Type `json:"type"`
+	IsAgent      bool         `json:"is_agent"`
+	Online       *bool        `json:"online,omitempty"`
+	JoinedAt     *string      `json:"joined_at,omitempty"`
+}
+
+// NewMemberView joins a membership with its account.
+func NewMemberView(s account.Sender, m MemberRecord) MemberView {
+	return MemberView{ID: s.ID, Username: s.Username, DisplayName: s.DisplayName, DisplayName2: s.DisplayName, Role: m.Role,
+		Type: s.Type, IsAgent: s.Type == account.Agent, JoinedAt: account.FormatTime(m.JoinedAt)}
+}
