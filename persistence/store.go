@@ -18,6 +18,10 @@ const (
 	MaxEventData = 16 << 20
 	// MaxBatchEvents is the largest number of events in one batch.
 	MaxBatchEvents = 1024
+	// MaxBatchOps is the largest number of claims, documents, counters and outbox entries together in one batch.
+	MaxBatchOps = 16_384
+	// MaxBatchBytes is the largest sum of the data and names in one batch.
+	MaxBatchBytes = 64 << 20
 	// MaxRead is the largest number of rows that one read returns, whatever was asked for.
 	MaxRead = 10_000
 )
@@ -43,12 +47,13 @@ type Store interface {
 	// caller that needs all compares the first Seq with after+1.
 	Events(ctx context.Context, stream string, after uint64, limit int) ([]Event, error)
 
-	// Head returns the sequence of the last event of a stream and of the oldest one that is still kept (0, 0 when the
-	// stream has never been written). It does not touch the epoch.
+	// Head returns the sequences of the oldest event of a stream that is still kept and of the last one: 0, 0 when the
+	// stream has never been written, and last+1, last when all are trimmed. It does not touch the epoch.
 	Head(ctx context.Context, stream string) (first, last uint64, err error)
 
-	// Trim drops events of a stream with Seq <= upTo that are older than before (zero: whatever their age). It never
-	// drops an event that the stream's snapshot does not cover. It returns the number of dropped events.
+	// Trim drops events of a stream with Seq <= upTo that are older than before (zero: whatever their age), oldest
+	// first, up to the first that is to stay: a log has no holes. It never drops an event that the stream's snapshot
+	// does not cover. It returns the number of dropped events.
 	Trim(ctx context.Context, stream string, upTo uint64, before time.Time) (int, error)
 
 	// Document returns one document, or ErrNotFound.
@@ -90,17 +95,20 @@ type Lease struct {
 
 // Batch is one atomic write to one stream: it succeeds whole or applies nothing. It fails with ErrFenced when another
 // owner has acquired the stream, with a *ConflictError when Expect is not the stream's last sequence, with an
-// *ExistsError when a claim is held by somebody else, and with ErrUnavailable or ErrTooLarge. The checks run in this order.
+// *ExistsError when a claim is held by somebody else, and with ErrUnavailable or ErrTooLarge. The checks run in this
+// order, behind the one for ErrInvalid.
 type Batch struct {
-	Stream    string
-	Epoch     uint64
+	Stream    string  // not empty and without zero bytes
+	Epoch     uint64  // of the caller's Lease; any other fails with ErrFenced
 	Expect    uint64  // the stream's last sequence before this batch
 	Events    []Event // Seq must be Expect+1, Expect+2, …; may be empty
 	Claims    []ClaimOp
 	Documents []DocumentOp
 	Counters  []CounterOp
 	Outbox    []OutboxOp
-	Snapshot  *Snapshot // replaces the stream's snapshot; Snapshot.Seq must be at most the last sequence after the batch
+	// Snapshot replaces the stream's snapshot. Its Seq must be at most the last sequence after the batch, and must leave
+	// no gap to the oldest event that is still kept.
+	Snapshot *Snapshot
 }
 
 // Event is one entry of a stream's log.
