@@ -190,7 +190,7 @@ func (l *loop) postDue(now int64) {
 // post sends the poster's next message, or notes that it has to wait.
 func (l *loop) post(c *conn, now int64) {
 	p := c.poster
-	if c.state != stateJoined || p.pace.over() {
+	if c.state != stateJoined || p.pace.over(now) {
 		return
 	}
 	if p.blocked = len(c.unsent) > 0 || len(p.sent.pending) >= maxPending; p.blocked {

@@ -30,8 +30,14 @@ func closedPacer(start, end int64, socketRate float64) pacer {
 // fixed says whether the pacer follows a schedule.
 func (p *pacer) fixed() bool { return p.interval > 0 }
 
-// over says whether no post is left to be made.
-func (p *pacer) over() bool { return p.due >= p.end }
+// over says whether no post is left to be made. A late post of a schedule is still made; a closed
+// loop ends with the clock.
+func (p *pacer) over(now int64) bool {
+	if !p.fixed() && now >= p.end {
+		return true
+	}
+	return p.due >= p.end
+}
 
 // posted moves on after a post that went out at now, and answers the time from which its latency
 // counts: the scheduled one, or, in a closed loop, now.

@@ -15,7 +15,7 @@ func TestFixedPacer(t *testing.T) {
 	var dues []int64
 	for i := range posters {
 		p := fixedPacer(start, end, rate, i, posters)
-		for now := int64(0); !p.over(); now += int64(3 * time.Second) {
+		for now := int64(0); !p.over(now); now += int64(3 * time.Second) {
 			dues = append(dues, p.posted(now))
 		}
 	}

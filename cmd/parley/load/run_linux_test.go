@@ -19,22 +19,37 @@ func small(url string) options {
 	}
 }
 
-func execRun(t *testing.T, o options) *Result {
+// begin starts a run and answers a function that waits for its result. Runs mostly wait, so that
+// tests do many at once, more than t.Parallel would.
+func begin(t *testing.T, o options) func(*testing.T) *Result {
 	t.Helper()
 	if err := o.check(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	r, err := execute(ctx, o, newProgress(io.Discard))
-	if err != nil {
-		t.Fatal(err)
+	type answer struct {
+		r   *Result
+		err error
 	}
-	return r
+	done := make(chan answer, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		r, err := execute(ctx, o, newProgress(io.Discard))
+		done <- answer{r, err}
+	}()
+	return func(t *testing.T) *Result {
+		t.Helper()
+		a := <-done
+		if a.err != nil {
+			t.Fatal(a.err)
+		}
+		return a.r
+	}
 }
 
 func TestRunClean(t *testing.T) {
 	t.Parallel()
+	var checks []func()
 	for name, change := range map[string]func(*options, *faults){
 		"socketio":     func(*options, *faults) {},
 		"plain":        func(o *options, _ *faults) { o.Format = "plain" },
@@ -48,41 +63,46 @@ func TestRunClean(t *testing.T) {
 		"connect rate": func(o *options, _ *faults) { o.ConnectRate = 100 },
 		"large":        func(o *options, _ *faults) { o.Size = maxContent },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var f faults
-			o := small("")
-			change(&o, &f)
-			server := newFake(t, f)
-			o.URL = server.URL
-			o.Cleanup = true
-			r := execRun(t, o)
-			if !r.OK {
-				t.Fatalf("failures: %v, errors %v, not joined %v", r.Failures, r.Errors, r.ConnectFailures)
-			}
-			listeners := int64(4) // of each room
-			if o.PostersLeave {
-				listeners = 2
-			}
-			if r.Joined != 12 || r.Delivered != r.Acked*listeners || (r.Posted > 0) != (o.Posters > 0) {
-				t.Fatalf("joined %d, posted %d, acked %d, delivered %d", r.Joined, r.Posted, r.Acked, r.Delivered)
-			}
-			if o.Rate > 0 && (r.Posted < 58 || r.Posted > 62) {
-				t.Fatalf("posted %d in 0.3 s at 200/s", r.Posted)
-			}
-			if o.Posters > 0 && (r.Ack.Count != r.Acked || r.Delivery.Count != r.Delivered || r.Delivery.P50 <= 0) {
-				t.Fatalf("ack %+v, delivery %+v of %d", r.Ack, r.Delivery, r.Delivered)
-			}
-			if server.deleted != 3 || len(server.sources) != 6 {
-				t.Fatalf("%d rooms deleted, %d sources", server.deleted, len(server.sources))
-			}
-			if r.Server == nil || r.Server.RSSConnected == 0 {
-				t.Fatal("the server's process was not found")
-			}
-			if limited := f.limited > 0; limited != strings.Contains(strings.Join(r.Notes, " "), "--rate-limit-exempt") {
-				t.Fatalf("notes: %v", r.Notes)
-			}
+		var f faults
+		o := small("")
+		change(&o, &f)
+		server := newFake(t, f)
+		o.URL = server.URL
+		o.Cleanup = true
+		wait := begin(t, o)
+		checks = append(checks, func() {
+			t.Run(name, func(t *testing.T) {
+				r := wait(t)
+				if !r.OK {
+					t.Fatalf("failures: %v, errors %v, not joined %v", r.Failures, r.Errors, r.ConnectFailures)
+				}
+				listeners := int64(4) // of each room
+				if o.PostersLeave {
+					listeners = 2
+				}
+				if r.Joined != 12 || r.Delivered != r.Acked*listeners || (r.Posted > 0) != (o.Posters > 0) {
+					t.Fatalf("joined %d, posted %d, acked %d, delivered %d", r.Joined, r.Posted, r.Acked, r.Delivered)
+				}
+				if o.Rate > 0 && (r.Posted < 58 || r.Posted > 62) {
+					t.Fatalf("posted %d in 0.3 s at 200/s", r.Posted)
+				}
+				if o.Posters > 0 && (r.Ack.Count != r.Acked || r.Delivery.Count != r.Delivered || r.Delivery.P50 <= 0) {
+					t.Fatalf("ack %+v, delivery %+v of %d", r.Ack, r.Delivery, r.Delivered)
+				}
+				if server.deleted != 3 || len(server.sources) != 6 {
+					t.Fatalf("%d rooms deleted, %d sources", server.deleted, len(server.sources))
+				}
+				if r.Server == nil || r.Server.RSSConnected == 0 {
+					t.Fatal("the server's process was not found")
+				}
+				if limited := f.limited > 0; limited != strings.Contains(strings.Join(r.Notes, " "), "--rate-limit-exempt") {
+					t.Fatalf("notes: %v", r.Notes)
+				}
+			})
 		})
+	}
+	for _, check := range checks {
+		check()
 	}
 }
 
@@ -91,6 +111,7 @@ func TestRunFaults(t *testing.T) {
 	t.Parallel()
 	seq := regexp.MustCompile(`"seq":\d+`)
 	room := regexp.MustCompile(`(~parley.{8}).{8}`)
+	var checks []func()
 	var held string // guarded by the fake server's lock
 	for _, tc := range []struct {
 		name string
@@ -165,18 +186,22 @@ func TestRunFaults(t *testing.T) {
 				return r.Closed
 			}, 6},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			server := newFake(t, tc.f)
-			o := small(server.URL)
-			o.Rooms = 1
-			o.Loops = 1
-			o.Duration, o.DrainTimeout = time.Second, time.Second
-			r := execRun(t, o)
-			if r.OK || tc.look(r) != tc.n || !strings.Contains(strings.Join(r.Failures, ", "), tc.want) {
-				t.Fatalf("got %d, want %d; failures %v, closes %v", tc.look(r), tc.n, r.Failures, r.Closes)
-			}
+		o := small(newFake(t, tc.f).URL)
+		o.Rooms = 1
+		o.Loops = 1
+		o.Duration, o.DrainTimeout = time.Second, time.Second
+		wait := begin(t, o)
+		checks = append(checks, func() {
+			t.Run(tc.name, func(t *testing.T) {
+				r := wait(t)
+				if r.OK || tc.look(r) != tc.n || !strings.Contains(strings.Join(r.Failures, ", "), tc.want) {
+					t.Fatalf("got %d, want %d; failures %v, closes %v", tc.look(r), tc.n, r.Failures, r.Closes)
+				}
+			})
 		})
+	}
+	for _, check := range checks {
+		check()
 	}
 }
 
@@ -257,7 +282,7 @@ func TestStallIsMeasured(t *testing.T) {
 	}}
 	o := small(newFake(t, f).URL)
 	o.Rate, o.Posters, o.Duration = 200, 6, time.Second
-	r := execRun(t, o)
+	r := begin(t, o)(t)
 	// 60 of the 200 posts fall into the stall, evenly spread over its 300 ms.
 	if !r.OK || r.Posted < 198 || r.Ack.P90 < 120 || r.Ack.Max < 250 {
 		t.Fatalf("posted %d, ack %s, failures %v", r.Posted, r.Ack, r.Failures)
