@@ -66,6 +66,7 @@ func bindFlags(f *pflag.FlagSet, o *options) {
 	f.DurationVar(&o.DrainTimeout, "drain-timeout", 30*time.Second, "longest wait for outstanding deliveries at the end")
 	f.IntVar(&o.ServerPID, "server-pid", 0, "process to measure; 0: the one that listens at --url")
 	f.IntVar(&o.Loops, "loops", max(1, runtime.NumCPU()/2), "event loops, each with a share of the connections")
+	f.DurationVar(&o.Coalesce, "coalesce", 0, "rest of a loop between two looks at its sockets: saves CPU of a shared machine, adds up to as much latency")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the posts' text")
 	f.BoolVar(&o.OwnSessions, "own-sessions", false, "a session of its own for each connection instead of one an account")
 	f.BoolVar(&o.Cleanup, "cleanup", false, "delete the rooms at the end")

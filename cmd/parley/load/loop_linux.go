@@ -84,6 +84,7 @@ func (l *loop) run() error {
 			l.closeAll()
 			return l.release()
 		}
+		l.rest(phase)
 		n, err := unix.EpollWait(l.poll, events, l.wait(phase))
 		if err != nil && err != unix.EINTR {
 			return errors.Join(fmt.Errorf("wait for sockets: %w", err), l.release())
@@ -97,6 +98,19 @@ func (l *loop) run() error {
 			}
 		}
 	}
+}
+
+// rest sleeps for --coalesce, but not beyond the next post: what arrives meanwhile is handled in one
+// go, several frames to a read.
+func (l *loop) rest(phase int32) {
+	pause := int64(l.opts.Coalesce)
+	if pause == 0 || phase != phasePost {
+		return
+	}
+	if len(l.turns) > 0 {
+		pause = min(pause, l.turns[0].due-l.now())
+	}
+	time.Sleep(time.Duration(pause))
 }
 
 // wait arms the timer for what is due next and answers the poller's limit in milliseconds.

@@ -28,6 +28,8 @@ const (
 	maxConnections = 1_000_000
 	// maxLoops bounds --loops: one event loop serves tens of thousands of sockets.
 	maxLoops = 64
+	// maxCoalesce bounds --coalesce: more would be most of the latency that is measured.
+	maxCoalesce = 10 * time.Millisecond
 )
 
 // options are the settings of a run, as the flags of the command describe them.
@@ -50,6 +52,7 @@ type options struct {
 	DrainTimeout  time.Duration
 	ServerPID     int
 	Loops         int
+	Coalesce      time.Duration
 	Seed          uint64
 	OwnSessions   bool
 	Cleanup       bool
@@ -77,6 +80,8 @@ func (o *options) check() error {
 		return errors.New("--duration and --drain-timeout must be above 0, --warmup and --settle not below")
 	case o.Loops < 1 || o.Loops > maxLoops:
 		return fmt.Errorf("--loops must be 1 to %d", maxLoops)
+	case o.Coalesce < 0 || o.Coalesce > maxCoalesce:
+		return fmt.Errorf("--coalesce must be 0 to %s", maxCoalesce)
 	case dialects[o.Format] == nil:
 		return fmt.Errorf("--format must be socketio or plain, not %q", o.Format)
 	}

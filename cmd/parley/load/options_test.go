@@ -61,6 +61,7 @@ func TestOptions(t *testing.T) {
 		{"--format=xml", "--format"},
 		{"--duration=0s", "--duration"},
 		{"--loops=0", "--loops"},
+		{"--coalesce=1s", "--coalesce"},
 		{"--scenario=x", "idle"},
 	} {
 		if _, err := parse(t, strings.Fields(tc.args)...); err == nil || !strings.Contains(err.Error(), tc.want) {

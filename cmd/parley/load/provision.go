@@ -97,6 +97,9 @@ func (p *provisioner) account(ctx context.Context, i int) (*account, error) {
 		if err := api.call(ctx, http.MethodPost, "/api/auth/agent", "", map[string]any{"agentToken": a.agent}, &session); err != nil {
 			return nil, err
 		}
+		if session.Token == "" {
+			return nil, errors.New("POST /api/auth/agent: the answer has no token")
+		}
 		a.tokens = append(a.tokens, session.Token)
 	}
 	return a, nil

@@ -61,6 +61,7 @@ func TestRunClean(t *testing.T) {
 		"own sessions": func(o *options, _ *faults) { o.OwnSessions = true },
 		"rate limited": func(_ *options, f *faults) { f.limited = 2 },
 		"connect rate": func(o *options, _ *faults) { o.ConnectRate = 100 },
+		"coalesce":     func(o *options, _ *faults) { o.Coalesce, o.Rate = time.Millisecond, 200 },
 		"large":        func(o *options, _ *faults) { o.Size = maxContent },
 	} {
 		var f faults
