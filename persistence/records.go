@@ -31,6 +31,7 @@ const (
 	ClaimUsername = "username" // lower-case name: account id
 	ClaimSlug     = "slug"     // agency slug: agency id
 	ClaimToken    = "token"    // hash of a session token, PAT or agent token: account id
+	ClaimPAT      = "pat"      // id of a personal access token: account id
 	ClaimCode     = "code"     // claim code of an unclaimed agent: account id
 	ClaimPost     = "post"     // agency id / sender id / client id: idempotency of posts, with an expiry
 )

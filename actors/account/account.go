@@ -99,6 +99,9 @@ func (a *Account) Handle(t *kernel.Turn, command any) {
 	case RegisterAgent:
 		a.registerAgent(t, c)
 		return
+	case Fulfil:
+		t.Commit(kernel.Change{Outbox: []persistence.OutboxOp{{ID: c.Entry, Done: true}}}, func() { t.Reply(kernel.Done{}) }, nil)
+		return
 	}
 	if !a.s.exists() {
 		t.Fail(kernel.NotFound("there is no such account"))
@@ -134,6 +137,9 @@ func (a *Account) Handle(t *kernel.Turn, command any) {
 		t.Fail(fmt.Errorf("account: unknown command %T", command))
 	}
 }
+
+// Fulfil removes an outbox entry whose work is done. It answers with kernel.Done, also for an account that is gone.
+type Fulfil struct{ Entry string }
 
 // RegisterUser makes a user. It answers with a *Profile; CodeTaken if the name is taken.
 type RegisterUser struct {

@@ -184,7 +184,7 @@ func (a *Account) delete(t *kernel.Turn, c Delete) {
 	username.Release = true
 	change.Claims = append(change.Claims, username)
 	for _, p := range a.s.PATs {
-		change.Claims = append(change.Claims, releaseToken(t.ID(), p.Hash))
+		change.Claims = append(change.Claims, releasePAT(t.ID(), p)...)
 	}
 	change.Documents = []persistence.DocumentOp{{Collection: persistence.CollectionAccount, Key: t.ID()}}
 	if a.s.Type == Agent {

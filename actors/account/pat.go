@@ -2,10 +2,10 @@ package account
 
 import (
 	"encoding/json"
+	"time"
 
 	"parley/actors/kernel"
 	"parley/persistence"
-	"time"
 )
 
 // PAT is a personal access token without its raw value.
@@ -77,7 +77,7 @@ func (a *Account) createPAT(t *kernel.Turn, c CreatePAT) {
 	for _, p := range a.s.PATs {
 		if p.ExpiresAt != 0 && p.ExpiresAt <= now.UnixMilli() {
 			change.Events = append(change.Events, event(patRevoked, idOnly{p.ID}))
-			change.Claims = append(change.Claims, releaseToken(t.ID(), p.Hash))
+			change.Claims = append(change.Claims, releasePAT(t.ID(), p)...)
 			continue
 		}
 		live++
@@ -91,8 +91,14 @@ func (a *Account) createPAT(t *kernel.Turn, c CreatePAT) {
 		p.ExpiresAt = now.Add(term).UnixMilli()
 	}
 	change.Events = append(change.Events, event(patCreated, storedPAT(p)))
-	change.Claims = append(change.Claims, tokenClaim(t.ID(), c.Hash, Credential{Kind: PATCredential, ID: c.ID}, p.ExpiresAt))
+	change.Claims = append(change.Claims, tokenClaim(t.ID(), c.Hash, Credential{Kind: PATCredential, ID: c.ID}, p.ExpiresAt),
+		persistence.ClaimOp{Index: persistence.ClaimPAT, Key: c.ID, Owner: t.ID(), Expires: p.ExpiresAt})
 	t.Commit(change, func() { t.Reply(&p) }, nil)
+}
+
+func releasePAT(account string, p storedPAT) []persistence.ClaimOp {
+	return []persistence.ClaimOp{releaseToken(account, p.Hash),
+		{Index: persistence.ClaimPAT, Key: p.ID, Owner: account, Release: true}}
 }
 
 func (a *Account) listPATs(t *kernel.Turn) {
@@ -114,7 +120,7 @@ func (a *Account) revokePAT(t *kernel.Turn, c RevokePAT) {
 	}
 	t.Commit(kernel.Change{
 		Events: []persistence.Event{event(patRevoked, idOnly{c.ID})},
-		Claims: []persistence.ClaimOp{releaseToken(t.ID(), a.s.PATs[i].Hash)},
+		Claims: releasePAT(t.ID(), a.s.PATs[i]),
 	}, func() {
 		a.ports.Revoker.Revoke(t.ID(), c.ID)
 		t.Reply(kernel.Done{})

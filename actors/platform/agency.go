@@ -1,0 +1,288 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"parley/actors/account"
+	"parley/actors/agency"
+	"parley/actors/kernel"
+	"parley/persistence"
+)
+
+// Limits of listings.
+const (
+	// MaxAgencies is the largest number of agencies in one listing.
+	MaxAgencies = persistence.MaxRead
+	// MaxMembers is the largest number of members in one listing.
+	MaxMembers = persistence.MaxRead
+	// slugTries is how many numbered slugs are tried before a random one.
+	slugTries = 20
+)
+
+func noAgency() error { return kernel.NotFound("there is no such agency") }
+
+// record returns an agency's record, or CodeNotFound.
+func (p *Platform) record(ctx context.Context, id string) (*agency.Record, error) {
+	if strings.Contains(id, "/") {
+		return nil, noAgency()
+	}
+	doc, err := p.Store.Document(ctx, persistence.CollectionAgency, id)
+	if errors.Is(err, persistence.ErrNotFound) {
+		return nil, noAgency()
+	}
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	r, err := agency.DecodeRecord(doc)
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	return r, nil
+}
+
+// role returns the caller's role in an agency, empty for an outsider.
+func (p *Platform) role(ctx context.Context, accountID, agencyID string) (agency.Role, error) {
+	doc, err := p.Store.Document(ctx, persistence.CollectionMember, persistence.Key(agencyID, accountID))
+	if errors.Is(err, persistence.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", kernel.AsError(err)
+	}
+	m, err := agency.DecodeMember(doc)
+	if err != nil {
+		return "", kernel.AsError(err)
+	}
+	return m.Role, nil
+}
+
+// visible returns an agency that the caller may see, with its role there.
+func (p *Platform) visible(ctx context.Context, id *Identity, agencyID string) (*agency.Record, agency.Role, error) {
+	r, err := p.record(ctx, agencyID)
+	if err != nil {
+		return nil, "", err
+	}
+	role, err := p.role(ctx, id.ID, agencyID)
+	if err != nil {
+		return nil, "", err
+	}
+	if r.Private && role == "" {
+		return nil, "", noAgency()
+	}
+	return r, role, nil
+}
+
+// membership is visible for members only: CodeForbidden for others.
+func (p *Platform) membership(ctx context.Context, id *Identity, agencyID string) (*agency.Record, agency.Role, error) {
+	r, role, err := p.visible(ctx, id, agencyID)
+	if err == nil && role == "" {
+		err = kernel.Forbidden("you are not a member of this agency; join it first")
+	}
+	return r, role, err
+}
+
+// Agency returns an agency that the caller may see.
+func (p *Platform) Agency(ctx context.Context, id *Identity, agencyID string) (*agency.View, error) {
+	r, role, err := p.visible(ctx, id, agencyID)
+	if err != nil {
+		return nil, err
+	}
+	v := agency.NewView(r, role)
+	return &v, nil
+}
+
+// AgencyBySlug is Agency by slug, in any case.
+func (p *Platform) AgencyBySlug(ctx context.Context, id *Identity, slug string) (*agency.View, error) {
+	claim, err := p.Store.Claim(ctx, persistence.ClaimSlug, strings.ToLower(slug))
+	if errors.Is(err, persistence.ErrNotFound) || errors.Is(err, persistence.ErrTooLarge) {
+		return nil, noAgency()
+	}
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	return p.Agency(ctx, id, claim.Owner)
+}
+
+// Agencies lists the agencies that the caller may see: the public ones and its own, the oldest first. limit 0 means all
+// up to MaxAgencies (clients.md 1.1).
+func (p *Platform) Agencies(ctx context.Context, id *Identity, limit, offset int) ([]agency.View, error) {
+	roles := map[string]agency.Role{}
+	ids := map[string]bool{}
+	mine, err := p.Store.Documents(ctx, persistence.CollectionMembership, persistence.Range{Prefix: id.ID + "/"})
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	for _, d := range mine {
+		m, err := agency.DecodeMember(d.Data)
+		if err != nil {
+			return nil, kernel.AsError(err)
+		}
+		key := strings.TrimPrefix(d.Key, id.ID+"/")
+		roles[key], ids[key] = m.Role, true
+	}
+	public, err := p.Store.Documents(ctx, persistence.CollectionPublic, persistence.Range{Limit: MaxAgencies})
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	for _, d := range public {
+		ids[d.Key] = true
+	}
+	records := make([]*agency.Record, 0, len(ids))
+	for key := range ids {
+		r, err := p.record(ctx, key)
+		if gone(err) {
+			continue // deleted since
+		}
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	slices.SortFunc(records, func(a, b *agency.Record) int {
+		if a.CreatedAt != b.CreatedAt {
+			return int(a.CreatedAt - b.CreatedAt)
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	records = window(records, limit, offset, MaxAgencies)
+	views := make([]agency.View, len(records))
+	for i, r := range records {
+		views[i] = agency.NewView(r, roles[r.ID])
+	}
+	return views, nil
+}
+
+// window cuts a page out of a list.
+func window[T any](list []T, limit, offset, most int) []T {
+	offset = min(max(offset, 0), len(list))
+	list = list[offset:]
+	if limit <= 0 || limit > most {
+		limit = most
+	}
+	return list[:min(limit, len(list))]
+}
+
+// CreateAgency makes an agency that the caller owns.
+func (p *Platform) CreateAgency(ctx context.Context, id *Identity, n agency.NewAgency) (*agency.View, error) {
+	name, err := agency.CheckName(n.Name)
+	if err != nil {
+		return nil, err
+	}
+	n.Name = name
+	r, err := p.foundFree(ctx, uuid.NewString(), n, id.Sender, "")
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	v := agency.NewView(r, agency.Owner)
+	return &v, nil
+}
+
+// foundFree founds an agency under the first free slug that its name gives. An explicit slug is taken or refused.
+func (p *Platform) foundFree(ctx context.Context, id string, n agency.NewAgency, owner account.Sender, done string) (*agency.Record, error) {
+	explicit := n.Slug != ""
+	base := agency.SlugOf(n.Name)
+	if explicit {
+		base = agency.SlugOf(n.Slug)
+	}
+	for try := 1; ; try++ {
+		n.Slug = base
+		switch {
+		case try > slugTries:
+			n.Slug = base + "-" + uuid.NewString()[:8]
+		case try > 1:
+			n.Slug = base + "-" + strconv.Itoa(try)
+		}
+		if !explicit && try <= slugTries {
+			if _, err := p.Store.Claim(ctx, persistence.ClaimSlug, n.Slug); err == nil {
+				continue
+			}
+		}
+		r, err := kernel.Ask[*agency.Record](ctx, p.Directory, agency.Ref(id), agency.Found{NewAgency: n, Kind: agency.Room, Owner: owner, Done: done})
+		if err == nil || explicit || try > slugTries || kernel.AsError(err).Code != kernel.CodeTaken {
+			return r, err
+		}
+	}
+}
+
+// UpdateAgency changes name, charter or privacy.
+func (p *Platform) UpdateAgency(ctx context.Context, id *Identity, agencyID string, u agency.Update) (*agency.View, error) {
+	u.By = id.Sender
+	r, err := kernel.Ask[*agency.Record](ctx, p.Directory, agency.Ref(agencyID), u)
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	role, err := p.role(ctx, id.ID, agencyID)
+	if err != nil {
+		return nil, err
+	}
+	v := agency.NewView(r, role)
+	return &v, nil
+}
+
+// DeleteAgency deletes an agency with its members and messages; its owner may.
+func (p *Platform) DeleteAgency(ctx context.Context, id *Identity, agencyID string) error {
+	if err := p.tell(ctx, agency.Ref(agencyID), agency.Dissolve{By: id.Sender}); err != nil {
+		return err
+	}
+	_ = p.carryOut(ctx, errand{Kind: errandPurge, Agency: agencyID}) // goes on by itself if it fails
+	return nil
+}
+
+// Members lists the members of an agency that the caller may see, in the order of their ids, those behind after.
+func (p *Platform) Members(ctx context.Context, id *Identity, agencyID string, limit int, after string) ([]agency.MemberView, error) {
+	if _, _, err := p.visible(ctx, id, agencyID); err != nil {
+		return nil, err
+	}
+	r := persistence.Range{Prefix: agencyID + "/", Limit: limit}
+	if after != "" {
+		r.After = persistence.Key(agencyID, after)
+	}
+	return p.members(ctx, agencyID, r)
+}
+
+func (p *Platform) members(ctx context.Context, agencyID string, r persistence.Range) ([]agency.MemberView, error) {
+	rows, err := p.Store.Documents(ctx, persistence.CollectionMember, r)
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	views := make([]agency.MemberView, 0, len(rows))
+	for _, d := range rows {
+		m, err := agency.DecodeMember(d.Data)
+		if err != nil {
+			return nil, kernel.AsError(err)
+		}
+		profile, err := p.Profile(ctx, strings.TrimPrefix(d.Key, agencyID+"/"))
+		if gone(err) {
+			continue // deleted since
+		}
+		if err != nil {
+			return nil, err
+		}
+		v := agency.NewMemberView(profile.Sender(), m)
+		online := p.Live.Online(v.ID)
+		v.Online = &online
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+// Join makes the caller a member of a public agency; a member stays one.
+func (p *Platform) Join(ctx context.Context, id *Identity, agencyID string) (*agency.View, error) {
+	e, err := kernel.Ask[*agency.Entered](ctx, p.Directory, agency.Ref(agencyID), agency.Enter{Who: id.Sender})
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	v := agency.NewView(&e.Record, e.Role)
+	return &v, nil
+}
+
+// Leave ends the caller's membership.
+func (p *Platform) Leave(ctx context.Context, id *Identity, agencyID string) error {
+	return p.tell(ctx, agency.Ref(agencyID), agency.Leave{Who: id.Sender})
+}

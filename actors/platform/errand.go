@@ -1,0 +1,219 @@
+package platform
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/actors/account"
+	"parley/actors/agency"
+	"parley/actors/kernel"
+	"parley/persistence"
+)
+
+// Kinds of errands.
+const (
+	errandJoin   = "join"   // make an account a member of an agency
+	errandFound  = "found"  // make a self-registered agent's agency
+	errandForget = "forget" // end what a deleted account leaves behind
+	errandPurge  = "purge"  // clean up after a dissolved agency
+)
+
+// Errands that did not end with the request that made them are tried again by the runner.
+const (
+	errandEvery   = 15 * time.Second
+	errandPage    = 500
+	errandTimeout = 60 * time.Second
+)
+
+// errand is work in one actor that follows from a commit in another. It is promised in the outbox of that commit, done
+// before the caller is answered if all goes well, and otherwise when the server runs again. Each can be done twice.
+type errand struct {
+	Kind    string         `json:"k"`
+	Agency  string         `json:"a,omitempty"`
+	Who     account.Sender `json:"w"`
+	Name    string         `json:"n,omitempty"`
+	Charter string         `json:"c,omitempty"`
+}
+
+func joinLobby(account_ string) errand {
+	return errand{Kind: errandJoin, Agency: agency.LobbyID, Who: account.Sender{ID: account_}}
+}
+
+func (e errand) entry() string {
+	switch e.Kind {
+	case errandPurge:
+		return agency.PurgeEntry(e.Agency)
+	case errandJoin:
+		return e.Kind + "/" + e.Who.ID + "/" + e.Agency
+	default:
+		return e.Kind + "/" + e.Who.ID
+	}
+}
+
+// promise is the outbox entry of an errand.
+func (e errand) promise() persistence.OutboxOp {
+	data, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // plain structs always encode
+	}
+	return persistence.OutboxOp{ID: e.entry(), Data: data}
+}
+
+// carryOut does an errand now. One that fails stays in the outbox and is tried again by the runner.
+func (p *Platform) carryOut(ctx context.Context, e errand) error {
+	var err error
+	switch e.Kind {
+	case errandJoin:
+		err = p.doJoin(ctx, e)
+	case errandFound:
+		err = p.doFound(ctx, e)
+	case errandForget:
+		err = p.doForget(ctx, e)
+	case errandPurge:
+		err = p.doPurge(ctx, e)
+	default:
+		err = fmt.Errorf("unknown errand %q", e.Kind)
+	}
+	if err != nil {
+		p.Log.Warn("errand postponed", "errand", e.entry(), "error", err)
+		return kernel.AsError(err)
+	}
+	return nil
+}
+
+// fulfil removes an errand that turned out to have nothing to do.
+func (p *Platform) fulfil(ctx context.Context, e errand) error {
+	return p.tell(ctx, account.Ref(e.Who.ID), account.Fulfil{Entry: e.entry()})
+}
+
+func (p *Platform) doJoin(ctx context.Context, e errand) error {
+	profile, err := p.Profile(ctx, e.Who.ID)
+	if gone(err) {
+		return p.fulfil(ctx, e)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = kernel.Ask[*agency.Entered](ctx, p.Directory, agency.Ref(e.Agency), agency.AddMember{Who: profile.Sender(), Done: e.entry()})
+	if gone(err) {
+		return p.fulfil(ctx, e)
+	}
+	return err
+}
+
+func (p *Platform) doFound(ctx context.Context, e errand) error {
+	profile, err := p.Profile(ctx, e.Who.ID)
+	if gone(err) {
+		return p.fulfil(ctx, e)
+	}
+	if err != nil {
+		return err
+	}
+	n := agency.NewAgency{Name: e.Name}
+	if e.Charter != "" {
+		n.Charter = &e.Charter
+	}
+	_, err = p.foundFree(ctx, e.Agency, n, profile.Sender(), e.entry())
+	return err
+}
+
+// doForget ends the memberships and agents of a deleted account.
+func (p *Platform) doForget(ctx context.Context, e errand) error {
+	prefix := e.Who.ID + "/"
+	for {
+		rows, err := p.Store.Documents(ctx, persistence.CollectionMembership, persistence.Range{Prefix: prefix, Limit: errandPage})
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			break
+		}
+		for _, r := range rows {
+			if err := p.tell(ctx, agency.Ref(strings.TrimPrefix(r.Key, prefix)), agency.Forget{Who: e.Who}); err != nil {
+				return err
+			}
+		}
+	}
+	agents, err := p.Store.Documents(ctx, persistence.CollectionOwned, persistence.Range{Prefix: prefix})
+	if err != nil {
+		return err
+	}
+	for _, r := range agents {
+		agent, err := p.Profile(ctx, strings.TrimPrefix(r.Key, prefix))
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.deleteAccount(ctx, agent.Sender(), account.Delete{}); err != nil && !gone(err) {
+			return err
+		}
+	}
+	return p.fulfil(ctx, e)
+}
+
+func (p *Platform) doPurge(ctx context.Context, e errand) error {
+	for {
+		step, err := kernel.Ask[agency.Purged](ctx, p.Directory, agency.Ref(e.Agency), agency.Purge{})
+		if err != nil || step.Over {
+			return err
+		}
+	}
+}
+
+func gone(err error) bool { return err != nil && kernel.AsError(err).Code == kernel.CodeNotFound }
+
+// errandRunner carries out what was promised and not done: first what an earlier run of the server left behind, then
+// whatever is still there after errandEvery.
+func (p *Platform) errandRunner() {
+	defer p.tasks.Done()
+	seen := p.runErrands(nil)
+	tick := time.NewTicker(errandEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.ended:
+			return
+		case <-tick.C:
+			seen = p.runErrands(seen)
+		}
+	}
+}
+
+// runErrands carries out the entries that were seen before (nil: all), and returns those that are there now.
+func (p *Platform) runErrands(seen map[string]bool) map[string]bool {
+	ctx, cancel := context.WithTimeout(context.Background(), errandTimeout)
+	defer cancel()
+	go func() {
+		select {
+		case <-p.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	now := map[string]bool{}
+	entries, err := p.Store.Outbox(ctx, "", errandPage)
+	if err != nil {
+		p.Log.Warn("outbox can't be read", "error", err)
+		return now
+	}
+	for _, entry := range entries {
+		now[entry.ID] = true
+		if seen != nil && !seen[entry.ID] || ctx.Err() != nil {
+			continue
+		}
+		e := errand{Kind: errandPurge, Agency: strings.TrimPrefix(entry.ID, agency.PurgeEntry(""))}
+		if !strings.HasPrefix(entry.ID, agency.PurgeEntry("")) {
+			if err := json.Unmarshal(entry.Data, &e); err != nil {
+				p.Log.Error("errand can't be read", "entry", entry.ID, "error", err)
+				continue
+			}
+		}
+		_ = p.carryOut(ctx, e) // logged there, and tried again
+	}
+	return now
+}

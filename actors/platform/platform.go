@@ -1,0 +1,81 @@
+// Package platform is what the transports call: it knows which actor answers a question and which documents do, checks
+// credentials, and carries out what follows from one actor's commit in another (errands).
+package platform
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"parley/actors/account"
+	"parley/actors/agency"
+	"parley/actors/kernel"
+	"parley/persistence"
+)
+
+// Live tells who is connected.
+type Live interface {
+	// Online reports whether an account has a live connection.
+	Online(account string) bool
+}
+
+// Options of a Platform. All fields but Log and Now are required.
+type Options struct {
+	Directory kernel.Directory
+	Store     persistence.Store
+	Hasher    *account.Hasher
+	Live      Live
+	WebURL    string // of the web front end, without a slash at the end
+	Log       *slog.Logger
+	Now       func() time.Time
+}
+
+// Platform is the facade. Its methods may be called from any goroutine; their errors are *kernel.Error.
+type Platform struct {
+	Options
+	used  *lastUsed
+	ended chan struct{}
+	tasks sync.WaitGroup
+}
+
+// New makes sure that the Lobby exists, and starts the errand runner. Close ends it.
+func New(ctx context.Context, o Options) (*Platform, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	p := &Platform{Options: o, used: newLastUsed(), ended: make(chan struct{})}
+	if err := p.ensureLobby(ctx); err != nil {
+		return nil, err
+	}
+	p.tasks.Add(1)
+	go p.errandRunner()
+	return p, nil
+}
+
+// Close ends the errand runner.
+func (p *Platform) Close() {
+	close(p.ended)
+	p.tasks.Wait()
+}
+
+// Ready returns nil while requests can be served.
+func (p *Platform) Ready(ctx context.Context) error {
+	if err := p.Store.Ready(ctx); err != nil {
+		return kernel.AsError(err)
+	}
+	return nil
+}
+
+func (p *Platform) ensureLobby(ctx context.Context) error {
+	charter := "Everybody is here."
+	found := agency.Found{NewAgency: agency.NewAgency{Name: "Lobby", Slug: agency.LobbySlug, Charter: &charter}, Kind: agency.Lobby}
+	if _, err := kernel.Ask[*agency.Record](ctx, p.Directory, agency.Ref(agency.LobbyID), found); err != nil {
+		return fmt.Errorf("found the Lobby: %w", err)
+	}
+	return nil
+}
