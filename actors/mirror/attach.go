@@ -1,0 +1,226 @@
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"parley/actors/agency"
+	"parley/actors/kernel"
+	"parley/persistence"
+)
+
+// EventAgencyJoined answers join-agency (decision 28).
+const EventAgencyJoined = "agency-joined"
+
+// Limits of recovery (decision 29).
+const (
+	maxMissed      = 1000      // events
+	maxMissedBytes = 256 << 10 // bytes of missed in one answer
+	maxMissedRead  = 5000      // events of the log that are looked at
+)
+
+// Attach takes a seat in the room, or answers again for one taken before. The mirror puts agency-joined into the socket
+// and every later event behind it, so that nothing is missed and nothing comes twice. It is answered with kernel.Done.
+type Attach struct {
+	Seat   *Seat
+	Record agency.Record
+	// Since, if not nil, is the last event that the client knows: agency-joined brings what came after it.
+	Since *uint64
+}
+
+// arrival is an Attach on its way.
+type arrival struct {
+	Attach
+	request *kernel.Request
+	missed  []*Event
+	upTo    uint64 // missed is complete up to here
+	read    bool   // the log was read
+	lost    bool   // too much, or gone
+	more    bool   // missed was cut
+}
+
+func (m *Mirror) attach(a *arrival) {
+	if m.ended {
+		a.request.Reply(nil, kernel.NotFound("there is no such agency"))
+		return
+	}
+	m.arrivals = append(m.arrivals, a)
+	switch {
+	case m.asking:
+	case !m.live:
+		m.watch()
+	default:
+		m.admitArrivals()
+	}
+}
+
+// admitArrivals brings those forward who wait: first the list of members must be fresh, then each gets what it missed.
+func (m *Mirror) admitArrivals() {
+	if len(m.arrivals) == 0 || m.asking || !m.live || m.roll.reading {
+		return
+	}
+	if !m.roll.fresh() {
+		m.readRoll()
+		return
+	}
+	arrivals := m.arrivals
+	m.arrivals = nil
+	for _, a := range arrivals {
+		m.admit(a)
+	}
+}
+
+// admit seats one socket, after reading what it missed.
+func (m *Mirror) admit(a *arrival) {
+	if m.ended {
+		a.request.Reply(nil, kernel.NotFound("there is no such agency"))
+		return
+	}
+	if a.Since != nil && !a.lost && !a.more {
+		switch {
+		case *a.Since > m.last:
+			a.lost = true // from another life of the agency
+		case !a.read && *a.Since < m.last:
+			m.readMissed(a, *a.Since)
+			return
+		case a.read && a.upTo < m.last && !m.addRecent(a):
+			m.readMissed(a, a.upTo)
+			return
+		}
+	}
+	if !a.more {
+		m.seat(a.Seat)
+	}
+	a.Seat.Socket.Deliver(m.joined(a))
+	a.request.Reply(kernel.Done{}, nil)
+}
+
+// addRecent completes an arrival's list with events that came while the log was read, if they are still remembered.
+func (m *Mirror) addRecent(a *arrival) bool {
+	if len(m.recent) == 0 || m.recent[0].Seq > a.upTo+1 {
+		return false
+	}
+	for _, e := range m.recent {
+		if e.Seq > a.upTo {
+			a.missed = append(a.missed, e)
+		}
+	}
+	a.upTo = m.last
+	return true
+}
+
+type missedRead struct {
+	arrival *arrival
+	missed  []*Event
+	upTo    uint64
+	lost    bool
+	more    bool
+	err     error
+}
+
+// readMissed reads the log of what a client does not know yet.
+func (m *Mirror) readMissed(a *arrival, since uint64) {
+	store, id, have := m.process.System().Store, m.agency, len(a.missed)
+	ok := m.process.System().Read(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+		defer cancel()
+		r := collectMissed(ctx, store, id, since, have)
+		r.arrival = a
+		m.process.Tell(r)
+	})
+	if !ok {
+		a.request.Reply(nil, kernel.ErrOverloaded)
+	}
+}
+
+func collectMissed(ctx context.Context, store persistence.Store, id string, since uint64, have int) (r missedRead) {
+	r.upTo = since
+	bytes := 0
+	for looked := 0; ; {
+		page, err := store.Events(ctx, persistence.Stream(persistence.StreamAgency, id), r.upTo, gapPage)
+		if err != nil {
+			r.err = fmt.Errorf("read what was missed: %w", err)
+			return r
+		}
+		if len(page) == 0 {
+			return r
+		}
+		if page[0].Seq != r.upTo+1 || looked+len(page) > maxMissedRead {
+			r.lost = true
+			return r
+		}
+		looked += len(page)
+		for i := range page {
+			w, ok, err := agency.Render(id, &page[i])
+			if err != nil {
+				r.err = err
+				return r
+			}
+			if ok && !w.Soft {
+				if bytes += len(w.Data); bytes > maxMissedBytes && len(r.missed) > 0 {
+					r.more = true
+					return r
+				}
+				r.missed = append(r.missed, &Event{Name: w.Name, Data: w.Data, Seq: page[i].Seq})
+			}
+			r.upTo = page[i].Seq
+			if have+len(r.missed) > maxMissed {
+				r.lost = true
+				return r
+			}
+		}
+	}
+}
+
+func (m *Mirror) missedRead(r missedRead) {
+	a := r.arrival
+	if r.err != nil {
+		a.request.Reply(nil, kernel.AsError(r.err))
+		return
+	}
+	a.read, a.lost, a.more, a.upTo = true, r.lost, r.more, r.upTo
+	a.missed = append(a.missed, r.missed...)
+	if !m.live || m.asking { // the room itself is catching up
+		m.arrivals = append(m.arrivals, a)
+		return
+	}
+	m.admit(a)
+}
+
+// joined is the answer to an arrival.
+func (m *Mirror) joined(a *arrival) *Event {
+	type missed struct {
+		Event string          `json:"event"`
+		Data  json.RawMessage `json:"data"`
+	}
+	out := struct {
+		AgencyID    string          `json:"agencyId"`
+		AgencyID2   string          `json:"agency_id"`
+		Agency      map[string]any  `json:"agency"`
+		Members     json.RawMessage `json:"members"`
+		MemberCount int64           `json:"memberCount"`
+		Seq         uint64          `json:"seq"`
+		Recovered   *bool           `json:"recovered,omitempty"`
+		Missed      *[]missed       `json:"missed,omitempty"`
+		More        bool            `json:"more,omitempty"`
+	}{AgencyID: m.agency, AgencyID2: m.agency, Members: m.roll.members, MemberCount: max(a.Record.MemberCount, m.roll.count),
+		Seq: m.last, More: a.more,
+		Agency: map[string]any{"id": a.Record.ID, "name": a.Record.Name, "slug": a.Record.Slug, "is_private": a.Record.Private}}
+	if a.Since != nil {
+		recovered := !a.lost
+		out.Recovered = &recovered
+		if recovered {
+			list := make([]missed, len(a.missed))
+			for i, e := range a.missed {
+				list[i] = missed{e.Name, e.Data}
+			}
+			out.Missed = &list
+		}
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		panic(err) // all parts were JSON before
+	}
+	return &Event{Name: EventAgencyJoined, Data: data, Seq: m.last}
+}

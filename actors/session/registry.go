@@ -1,0 +1,111 @@
+package session
+
+import (
+	"sync"
+
+	"parley/actors/account"
+	"parley/actors/kernel"
+	"parley/actors/platform"
+)
+
+// MaxConnections is the number of live connections that one account may have (decision 31).
+const MaxConnections = 20
+
+const registryShards = 64
+
+// Registry knows the live sessions of this process by account. It is the account's Revoker and the platform's Live.
+type Registry struct {
+	shards [registryShards]registryShard
+}
+
+type registryShard struct {
+	sync.RWMutex
+	accounts map[string][]*Session
+}
+
+var (
+	_ account.Revoker = (*Registry)(nil)
+	_ platform.Live   = (*Registry)(nil)
+)
+
+// NewRegistry makes an empty registry.
+func NewRegistry() *Registry {
+	r := &Registry{}
+	for i := range r.shards {
+		r.shards[i].accounts = map[string][]*Session{}
+	}
+	return r
+}
+
+func (r *Registry) shard(account string) *registryShard {
+	h := uint32(2166136261)
+	for i := 0; i < len(account); i++ {
+		h = (h ^ uint32(account[i])) * 16777619
+	}
+	return &r.shards[h%registryShards]
+}
+
+func (r *Registry) add(s *Session) error {
+	sh := r.shard(s.who.ID)
+	sh.Lock()
+	defer sh.Unlock()
+	list := sh.accounts[s.who.ID]
+	if len(list) >= MaxConnections {
+		return kernel.Fail(kernel.CodeLimited, "too many connections: an account may have %d", MaxConnections)
+	}
+	sh.accounts[s.who.ID] = append(list, s)
+	return nil
+}
+
+func (r *Registry) remove(s *Session) {
+	sh := r.shard(s.who.ID)
+	sh.Lock()
+	defer sh.Unlock()
+	list := sh.accounts[s.who.ID]
+	for i, other := range list {
+		if other == s {
+			list[i] = list[len(list)-1]
+			list[len(list)-1] = nil
+			list = list[:len(list)-1]
+			break
+		}
+	}
+	if len(list) == 0 {
+		delete(sh.accounts, s.who.ID)
+		return
+	}
+	sh.accounts[s.who.ID] = list
+}
+
+func (r *Registry) of(account string) []*Session {
+	sh := r.shard(account)
+	sh.RLock()
+	defer sh.RUnlock()
+	return append([]*Session(nil), sh.accounts[account]...)
+}
+
+// Online implements platform.Live.
+func (r *Registry) Online(account string) bool {
+	sh := r.shard(account)
+	sh.RLock()
+	defer sh.RUnlock()
+	return len(sh.accounts[account]) > 0
+}
+
+// Revoke implements account.Revoker.
+func (r *Registry) Revoke(account string, sessions ...string) {
+	for _, s := range r.of(account) {
+		for _, id := range sessions {
+			if s.id == id {
+				s.socket.Revoked()
+			}
+		}
+	}
+}
+
+// RevokeAll implements account.Revoker.
+func (r *Registry) RevokeAll(account string) {
+	for _, s := range r.of(account) {
+		s.socket.Revoked()
+	}
+}
