@@ -24,7 +24,6 @@ const (
 
 	flagBranch   = 0x01
 	flagLeaf     = 0x02
-	flagMeta     = 0x04
 	flagFreelist = 0x10
 	flagBucket   = 0x01 // of a leaf element
 
@@ -63,7 +62,7 @@ func inspect(f io.ReaderAt, size int64) (pageMeta, error) {
 	if err := w.freelist(); err != nil {
 		return m, err
 	}
-	if err := w.page(m.root, nil, nil, 0); err != nil {
+	if err := w.page(child{id: m.root, top: true}, 0); err != nil {
 		return m, err
 	}
 	return m, nil
@@ -140,7 +139,8 @@ type walker struct {
 // child is what a page refers to: a subtree with its first key and the key that it ends before.
 type child struct {
 	id       uint64
-	min, max []byte
+	min, max []byte // keys lie in [min, max); nil is no bound
+	top      bool   // part of the tree of all buckets, in which there is nothing else
 }
 
 func damagedPage(id uint64, what string) error {
@@ -199,29 +199,30 @@ func (w *walker) freelist() error {
 	return nil
 }
 
-// page checks the subtree at id, whose keys lie in [min, max); nil is no bound.
-func (w *walker) page(id uint64, min, max []byte, depth int) error {
+// page checks a subtree.
+func (w *walker) page(c child, depth int) error {
 	if depth > maxDepth {
-		return damagedPage(id, "the tree is too deep")
+		return damagedPage(c.id, "the tree is too deep")
 	}
-	b, err := w.load(id)
+	b, err := w.load(c.id)
 	if err != nil {
 		return err
 	}
-	children, err := elements(id, b, min, max)
+	below, err := elements(c, b)
 	if err != nil {
 		return err
 	}
-	for _, c := range children {
-		if err := w.page(c.id, c.min, c.max, depth+1); err != nil {
+	for _, c := range below {
+		if err := w.page(c, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// elements checks the elements of one page and returns the subtrees and buckets below it.
-func elements(id uint64, b, min, max []byte) ([]child, error) {
+// elements checks the elements of a page and returns the subtrees and buckets below it.
+func elements(c child, b []byte) ([]child, error) {
+	id := c.id
 	ne := binary.NativeEndian
 	flags, count := ne.Uint16(b[8:]), int(ne.Uint16(b[10:]))
 	branch := flags == flagBranch
@@ -239,18 +240,20 @@ func elements(id uint64, b, min, max []byte) ([]child, error) {
 		if err != nil {
 			return nil, err
 		}
-		if (i > 0 && bytes.Compare(key, last) <= 0) || (min != nil && bytes.Compare(key, min) < 0) ||
-			(max != nil && bytes.Compare(key, max) >= 0) {
+		if len(key) == 0 || (i > 0 && bytes.Compare(key, last) <= 0) || (c.min != nil && bytes.Compare(key, c.min) < 0) ||
+			(c.max != nil && bytes.Compare(key, c.max) >= 0) {
 			return nil, damagedPage(id, "its keys are out of order")
 		}
 		last = key
-		switch {
-		case branch:
+		if branch {
 			if n := len(children); n > 0 {
 				children[n-1].max = key
 			}
-			children = append(children, child{id: ne.Uint64(b[at+8:]), min: key, max: max})
-		case ne.Uint32(b[at:])&flagBucket != 0:
+			children = append(children, child{id: ne.Uint64(b[at+8:]), min: key, max: c.max, top: c.top})
+			continue
+		}
+		switch flags := ne.Uint32(b[at:]); {
+		case flags == flagBucket:
 			root, err := bucketRoot(id, value)
 			if err != nil {
 				return nil, err
@@ -258,6 +261,8 @@ func elements(id uint64, b, min, max []byte) ([]child, error) {
 			if root != 0 {
 				children = append(children, child{id: root})
 			}
+		case flags != 0 || c.top:
+			return nil, damagedPage(id, fmt.Sprintf("an entry of unexpected kind %#x", flags))
 		}
 	}
 	return children, nil
@@ -290,7 +295,7 @@ func bucketRoot(id uint64, value []byte) (uint64, error) {
 	if len(inline) < pageHeader || binary.NativeEndian.Uint16(inline[8:]) != flagLeaf {
 		return 0, damagedPage(id, "an inline bucket is broken")
 	}
-	below, err := elements(id, inline, nil, nil)
+	below, err := elements(child{id: id}, inline)
 	if err == nil && len(below) > 0 {
 		err = damagedPage(id, "a bucket inside an inline bucket")
 	}

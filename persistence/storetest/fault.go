@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -27,8 +28,8 @@ var faultTests = []test{
 			e.Skip("the engine's harness cannot damage the store")
 		}
 		w := e.acquire("agency/a")
-		for range 20 {
-			w.write(3, everything("tag"))
+		for i := range 200 {
+			w.write(3, both(everything("tag"), putDocument("c", fmt.Sprint(i), "data")))
 		}
 		e.check(e.store.Close())
 		for round := 0; e.Faults.Tear(e.T, round); round++ {
