@@ -1,0 +1,151 @@
+package conn
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Hub owns what the connections of a server share: the goroutines that write, the wheel of
+// heartbeats, and the list of the live ones.
+type Hub struct {
+	o       Options
+	start   time.Time
+	clock   atomic.Int64 // ms since start, moved by the wheel
+	next    atomic.Uint64
+	cut     atomic.Int64
+	workers []*worker
+	wheel   *wheel
+	closing closingList
+	readers sync.WaitGroup
+	drains  sync.WaitGroup
+	stop    chan struct{}
+	stopped chan struct{}
+	once    sync.Once
+}
+
+// NewHub starts a hub. Close must end it.
+func NewHub(o Options) *Hub {
+	o = o.withDefaults()
+	h := &Hub{
+		o: o, start: time.Now(), wheel: newWheel(o.PingInterval, o.PingTimeout),
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	h.clock.Store(sinceStart(h))
+	for range o.Workers {
+		w := newWorker()
+		h.workers = append(h.workers, w)
+		go w.run()
+	}
+	go h.turn()
+	return h
+}
+
+// Len is the number of live connections, those that are closing included.
+func (h *Hub) Len() int { return h.wheel.len() }
+
+// Cut is how many connections were closed as slow consumers so far.
+func (h *Hub) Cut() int64 { return h.cut.Load() }
+
+// Each calls f for the connections that live now until it returns false.
+func (h *Hub) Each(f func(c *Conn) bool) {
+	for _, c := range h.wheel.all() {
+		if !f(c) {
+			return
+		}
+	}
+}
+
+// Drain refuses new connections, closes the live ones with code and reason, spread evenly over
+// the given time, and waits until the last is gone or ctx is done, whose error it then returns.
+func (h *Hub) Drain(ctx context.Context, code int, reason string, spread time.Duration) error {
+	h.wheel.close()
+	conns := h.wheel.all()
+	begun := time.Now()
+	for i, c := range conns {
+		at := begun.Add(spread * time.Duration(i) / time.Duration(len(conns)))
+		if err := sleep(ctx, time.Until(at)); err != nil {
+			return err
+		}
+		c.Close(code, reason)
+	}
+	for h.Len() > 0 {
+		if err := sleep(ctx, h.wheel.tick); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close ends every connection at once, waits until each Handler.Closed has returned, and stops
+// the hub. It must not be called from a Handler.
+func (h *Hub) Close() {
+	h.once.Do(func() {
+		h.wheel.end()
+		h.Each(func(c *Conn) bool {
+			c.shutdown(ErrHubClosed)
+			return true
+		})
+		h.readers.Wait()
+		h.drains.Wait()
+		close(h.stop)
+		for _, w := range h.workers {
+			w.stop()
+		}
+	})
+	<-h.stopped
+}
+
+// admit says whether Accept may go on.
+func (h *Hub) admit() error {
+	h.wheel.mu.Lock()
+	defer h.wheel.mu.Unlock()
+	switch {
+	case h.wheel.closed:
+		return ErrHubClosed
+	case h.o.MaxConns > 0 && h.wheel.count >= h.o.MaxConns:
+		return ErrFull
+	}
+	return nil
+}
+
+// now is the hub's time in ms since its start. It moves with the wheel, which is exact enough for
+// liveness and costs nothing to read.
+func (h *Hub) now() int64 { return h.clock.Load() }
+
+// sinceStart is the exact time that now follows. It is never 0.
+func sinceStart(h *Hub) int64 { return time.Since(h.start).Milliseconds() + 1 }
+
+// turn moves the clock and the wheel.
+func (h *Hub) turn() {
+	defer close(h.stopped)
+	t := time.NewTicker(h.wheel.tick)
+	defer t.Stop()
+	for {
+		select {
+		case <-h.stop:
+			return
+		case <-t.C:
+		}
+		now := sinceStart(h)
+		h.clock.Store(now)
+		h.closing.end(now - h.o.CloseGrace.Milliseconds())
+		h.wheel.advance(now)
+	}
+}
+
+// sleep waits for d or until ctx is done.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

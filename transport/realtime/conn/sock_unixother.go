@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package conn
+
+import "syscall"
+
+func limitUnsent(syscall.RawConn) {}
