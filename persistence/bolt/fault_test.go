@@ -69,8 +69,8 @@ func descriptorOf(t *testing.T, path string) int {
 }
 
 const (
-	tearCuts  = 24
-	tearFlips = 240
+	tearCuts  = 12
+	tearFlips = 100
 )
 
 // tear writes a damaged copy of the file and opens it: it must be refused and left alone, or be in a committed state.

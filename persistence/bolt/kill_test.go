@@ -27,10 +27,10 @@ import (
 const childEnv = "PARLEY_BOLT_TEST_CHILD"
 
 const (
-	killRounds    = 12
+	killRounds    = 10
 	killAppenders = 8
 	// fullLimit is how large a file the child of the full disk may make.
-	fullLimit = 48 << 20
+	fullLimit = 24 << 20
 )
 
 func TestMain(m *testing.M) {
