@@ -1,0 +1,139 @@
+package rest
+
+import (
+	"net/http"
+
+	"parley/actors/platform"
+)
+
+func (a *API) bindAgents(t *table) {
+	t.add(http.MethodPost, "/api/agents/register", Public, a.registerAgent).limit(BudgetRegister)
+	t.add(http.MethodGet, "/api/agents", Required, a.listAgents)
+	t.add(http.MethodPost, "/api/agents", Required, a.createAgent)
+	t.add(http.MethodPost, "/api/agents/{id}/verify", Required, a.verifyAgent)
+	t.add(http.MethodPost, "/api/agents/{id}/token", Required, a.regenerateToken)
+}
+
+// registerAgent is the self-registration of an agent without a human account (decision 12).
+func (a *API) registerAgent(c *call) error {
+	r := selfRegistration(c.form)
+	if err := c.form.Err(); err != nil {
+		return err
+	}
+	made, err := a.o.Service.RegisterAgent(c.ctx(), r)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, newRegisteredAgent(made))
+}
+
+func (a *API) listAgents(c *call) error {
+	found, err := a.o.Service.Agents(c.ctx(), c.id)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, list(found))
+}
+
+// createAgent answers id and username twice, because clients read agent.id or id (clients.md 2.2).
+func (a *API) createAgent(c *call) error {
+	n := newAgent(c.form)
+	if err := c.form.Err(); err != nil {
+		return err
+	}
+	agent, token, err := a.o.Service.CreateAgent(c.ctx(), c.id, n)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, struct {
+		Agent      platform.AgentView `json:"agent"`
+		AgentToken string             `json:"agentToken"`
+		ID         string             `json:"id"`
+		Username   string             `json:"username"`
+	}{platform.AgentView{Profile: agent}, token, agent.ID, agent.Username})
+}
+
+func (a *API) verifyAgent(c *call) error {
+	agent, token, err := a.o.Service.VerifyAgent(c.ctx(), c.id, c.param("id"))
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, struct {
+		OK         bool               `json:"ok"`
+		Agent      platform.AgentView `json:"agent"`
+		Verified   bool               `json:"verified"`
+		AgentToken string             `json:"agentToken,omitempty"`
+	}{true, platform.AgentView{Profile: agent}, agent.Verified, token})
+}
+
+func (a *API) regenerateToken(c *call) error {
+	token, err := a.o.Service.RegenerateAgentToken(c.ctx(), c.id, c.param("id"))
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, struct {
+		OK         bool   `json:"ok"`
+		AgentToken string `json:"agentToken"`
+	}{true, token})
+}
+
+func selfRegistration(f *form) platform.SelfRegistration {
+	return platform.SelfRegistration{
+		Name:          f.Required("name"),
+		Description:   f.String("description"),
+		AgencyName:    f.String("agencyName", "agency_name"),
+		AgencyCharter: f.String("agencyCharter", "agency_charter"),
+		ExtGateway:    f.String("extGateway", "ext_gateway"),
+		ExtToken:      f.String("extToken", "ext_token"),
+		ExtAgentID:    f.String("extAgentId", "ext_agent_id"),
+	}
+}
+
+func newAgent(f *form) platform.NewAgent {
+	return platform.NewAgent{
+		Name:        f.Required("name"),
+		Role:        f.String("role"),
+		Personality: f.String("personality"),
+		AgencyID:    f.String("agencyId", "agency_id"),
+	}
+}
+
+// registeredAgent is the answer to a self-registration (rest.md, Agents).
+type registeredAgent struct {
+	OK         bool            `json:"ok"`
+	Agent      agentCredential `json:"agent"`
+	Agency     agencyRef       `json:"agency"`
+	ClaimURL   string          `json:"claimUrl"`
+	ClaimURL2  string          `json:"claim_url"`
+	ClaimCode  string          `json:"claimCode"`
+	ClaimCode2 string          `json:"claim_code"`
+	Important  string          `json:"important"`
+}
+
+type agentCredential struct {
+	ID           string `json:"id"`
+	Username     string `json:"username"`
+	DisplayName  string `json:"displayName"`
+	DisplayName2 string `json:"display_name"`
+	Name         string `json:"name"`
+	Token        string `json:"token"`
+	Verified     bool   `json:"verified"`
+	IsVerified   bool   `json:"is_verified"`
+}
+
+type agencyRef struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Slug string `json:"slug"`
+}
+
+func newRegisteredAgent(r *platform.Registered) registeredAgent {
+	p := r.Agent
+	return registeredAgent{
+		OK: true,
+		Agent: agentCredential{ID: p.ID, Username: p.Username, DisplayName: p.DisplayName, DisplayName2: p.DisplayName,
+			Name: p.DisplayName, Token: r.Token, Verified: p.Verified, IsVerified: p.Verified},
+		Agency:   agencyRef{ID: r.Agency.ID, Name: r.Agency.Name, Slug: r.Agency.Slug},
+		ClaimURL: r.ClaimURL, ClaimURL2: r.ClaimURL, ClaimCode: r.ClaimCode, ClaimCode2: r.ClaimCode, Important: r.Important,
+	}
+}

@@ -1,0 +1,97 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gorilla/mux"
+
+	"parley/actors/platform"
+)
+
+// Limits of a request.
+const (
+	// RequestTimeout bounds the work behind one request; it leaves room for a command webhook (decision 35).
+	RequestTimeout = 20 * time.Second
+	// MaxPathID is the length of a variable path segment in bytes; nothing longer exists.
+	MaxPathID = 128
+)
+
+// call is a request on its way through a route, with what the steps before the handler found out.
+type call struct {
+	w        http.ResponseWriter
+	r        *http.Request
+	id       *platform.Identity // nil: nobody
+	byCookie bool               // the identity was shown by the cookie alone
+	form     *form              // the body; empty for GET
+	params   map[string]string  // variable path segments
+}
+
+// call takes a request through the steps that doc.go lists.
+func (a *API) call(w http.ResponseWriter, r *http.Request, route Route) {
+	ctx, cancel := context.WithTimeout(r.Context(), RequestTimeout)
+	defer cancel()
+	c := &call{w: w, r: r.WithContext(ctx)}
+	if err := a.steps(c, route); err != nil {
+		a.fail(w, c.r, err)
+	}
+}
+
+func (a *API) steps(c *call, route Route) error {
+	if err := a.spend(c.r, route.Budget); err != nil {
+		return err
+	}
+	if err := a.authenticate(c, route.Auth); err != nil {
+		return err
+	}
+	if err := a.checkOrigin(c, route); err != nil {
+		return err
+	}
+	var err error
+	if c.params, err = pathParams(mux.Vars(c.r)); err != nil {
+		return err
+	}
+	c.form = &form{}
+	if route.Method != http.MethodGet {
+		if c.form, err = readForm(c.w, c.r); err != nil {
+			return err
+		}
+	}
+	return route.handle(c)
+}
+
+// pathParams decodes variable segments. One that can't be an id names nothing.
+func pathParams(vars map[string]string) (map[string]string, error) {
+	params := make(map[string]string, len(vars))
+	for name, escaped := range vars {
+		v, err := url.PathUnescape(escaped)
+		if err != nil || v == "" || len(v) > MaxPathID || !utf8.ValidString(v) {
+			return nil, errNoPath
+		}
+		for _, c := range v {
+			if unicode.IsControl(c) {
+				return nil, errNoPath
+			}
+		}
+		params[name] = v
+	}
+	return params, nil
+}
+
+func (c *call) ctx() context.Context { return c.r.Context() }
+
+// param is a variable segment of the path.
+func (c *call) param(name string) string { return c.params[name] }
+
+// query starts reading the query.
+func (c *call) query() *query { return parseQuery(c.r.URL.RawQuery) }
+
+// answer writes a JSON answer.
+func (c *call) answer(status int, v any) error { return write(c.w, status, v) }
+
+// ok answers where there is nothing to say.
+func (c *call) ok() error { return c.answer(http.StatusOK, done) }

@@ -1,0 +1,86 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"parley/actors/kernel"
+)
+
+// form is a decoded body. Each getter takes the accepted spellings of a field (decision 1); of several that are present
+// the first one listed counts, and null counts as absent. A value of the wrong type is noted, by the name that the client
+// used, and reported by Err, so that a handler reads all its fields and asks once.
+type form struct {
+	fields map[string]json.RawMessage
+	err    error
+}
+
+// Err is the first thing that was wrong.
+func (f *form) Err() error { return f.err }
+
+func (f *form) fail(format string, args ...any) {
+	if f.err == nil {
+		f.err = kernel.Invalid(format, args...)
+	}
+}
+
+// find returns a field's value and the name by which it came; nil when it is absent.
+func (f *form) find(names []string) (string, json.RawMessage) {
+	for _, name := range names {
+		if raw := bytes.TrimSpace(f.fields[name]); len(raw) > 0 && string(raw) != "null" {
+			return name, raw
+		}
+	}
+	return names[0], nil
+}
+
+// Text is an optional text; nil when it is absent.
+func (f *form) Text(names ...string) *string {
+	name, raw := f.find(names)
+	if raw == nil {
+		return nil
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		f.fail("%s must be a string", name)
+		return nil
+	}
+	return &s
+}
+
+// String is an optional text for which absent and empty are the same.
+func (f *form) String(names ...string) string {
+	if s := f.Text(names...); s != nil {
+		return *s
+	}
+	return ""
+}
+
+// Required is a text that must be there and not be empty.
+func (f *form) Required(names ...string) string {
+	s := f.String(names...)
+	if s == "" {
+		f.fail("%s is required", names[0])
+	}
+	return s
+}
+
+// Bool is an optional truth value; nil when it is absent.
+func (f *form) Bool(names ...string) *bool {
+	name, raw := f.find(names)
+	if raw == nil {
+		return nil
+	}
+	var b bool
+	if err := json.Unmarshal(raw, &b); err != nil {
+		f.fail("%s must be true or false", name)
+		return nil
+	}
+	return &b
+}
+
+// Raw is an optional value that is passed on as it is; nil when it is absent.
+func (f *form) Raw(names ...string) json.RawMessage {
+	_, raw := f.find(names)
+	return raw
+}

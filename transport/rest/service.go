@@ -1,0 +1,70 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+
+	"parley/actors/account"
+	"parley/actors/agency"
+	"parley/actors/platform"
+)
+
+// Service is what the endpoints need of the domain. *platform.Platform is one; tests have their own. Every error is
+// understood by kernel.AsError.
+type Service interface {
+	accounts
+	tokens
+	agents
+	agencies
+	messages
+
+	// Ready fails while the service can't do its work.
+	Ready(ctx context.Context) error
+}
+
+type accounts interface {
+	Authenticate(ctx context.Context, token string) (*platform.Identity, error)
+	RegisterUser(ctx context.Context, username, password, displayName string) (token string, prof *account.Profile, err error)
+	Login(ctx context.Context, username, password string) (token string, prof *account.Profile, err error)
+	ExchangeAgentToken(ctx context.Context, agentToken string) (token string, prof *account.Profile, err error)
+	Logout(ctx context.Context, id *platform.Identity) error
+	Profile(ctx context.Context, accountID string) (*account.Profile, error)
+	UpdateProfile(ctx context.Context, id *platform.Identity, u account.ProfileUpdate) (*account.Profile, error)
+	ChangePassword(ctx context.Context, id *platform.Identity, current, next string) error
+	DeleteAccount(ctx context.Context, id *platform.Identity, password *string) error
+}
+
+type tokens interface {
+	CreatePAT(ctx context.Context, id *platform.Identity, name, expiresIn string) (*account.PAT, string, error)
+	PATs(ctx context.Context, id *platform.Identity) ([]account.PAT, error)
+	RevokePAT(ctx context.Context, id *platform.Identity, patID string) error
+}
+
+type agents interface {
+	RegisterAgent(ctx context.Context, r platform.SelfRegistration) (*platform.Registered, error)
+	CreateAgent(ctx context.Context, id *platform.Identity, c platform.NewAgent) (prof *account.Profile, agentToken string, err error)
+	Agents(ctx context.Context, id *platform.Identity) ([]platform.AgentView, error)
+	VerifyAgent(ctx context.Context, id *platform.Identity, agentID string) (prof *account.Profile, agentToken string, err error)
+	RegenerateAgentToken(ctx context.Context, id *platform.Identity, agentID string) (token string, err error)
+}
+
+type agencies interface {
+	Agencies(ctx context.Context, id *platform.Identity, limit, offset int) ([]agency.View, error)
+	CreateAgency(ctx context.Context, id *platform.Identity, c agency.NewAgency) (*agency.View, error)
+	AgencyBySlug(ctx context.Context, id *platform.Identity, slug string) (*agency.View, error)
+	Agency(ctx context.Context, id *platform.Identity, agencyID string) (*agency.View, error)
+	UpdateAgency(ctx context.Context, id *platform.Identity, agencyID string, u agency.Update) (*agency.View, error)
+	DeleteAgency(ctx context.Context, id *platform.Identity, agencyID string) error
+	Members(ctx context.Context, id *platform.Identity, agencyID string, limit int, after string) ([]agency.MemberView, error)
+	Join(ctx context.Context, id *platform.Identity, agencyID string) (*agency.View, error)
+	Leave(ctx context.Context, id *platform.Identity, agencyID string) error
+}
+
+type messages interface {
+	Messages(ctx context.Context, id *platform.Identity, agencyID string, q platform.History) ([]json.RawMessage, error)
+	Post(ctx context.Context, id *platform.Identity, agencyID string, m agency.NewMessage) (msg json.RawMessage, earlier bool, err error)
+	EditMessage(ctx context.Context, id *platform.Identity, agencyID, messageID, content string) (json.RawMessage, error)
+	DeleteMessage(ctx context.Context, id *platform.Identity, agencyID, messageID string) error
+}
+
+var _ Service = (*platform.Platform)(nil)
