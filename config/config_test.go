@@ -153,14 +153,14 @@ func TestAccepted(t *testing.T) {
 }
 
 func TestAllErrorsAtOnce(t *testing.T) {
-	file := writeFile(t, "log-levle: debug\nlisten: {a: b}\nconfig: other.yaml\nvendor: [[A]]\n")
+	file := writeFile(t, "log-lvel: debug\nlisten: {a: b}\nconfig: other.yaml\nvendor: [[A]]\n")
 	_, err := Load(sources(t, []string{"PARLEY_LOG_FORMAT=xml", "PARLEY_SECRET_KEY=hunter2"}, "--config", file, "--instance", "a b"))
 	if err == nil {
 		t.Fatal("accepted")
 	}
 	text := err.Error()
 	for _, want := range []string{
-		`line 1: unknown key "log-levle"; did you mean log-level?`,
+		`line 1: unknown key "log-lvel"; did you mean log-level?`,
 		"listen: got a mapping from " + file + ", line 2, want one value",
 		`line 3: unknown key "config"`,
 		"vendor: got a list from " + file + ", line 4, want a list of plain values",

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"parley/cmd/parley/load"
 )
 
 func main() {
@@ -29,6 +31,7 @@ func rootCommand() *cobra.Command {
 		backupCommand(),
 		restoreCommand(),
 		configCommand(),
+		load.Command(),
 		versionCommand(),
 	)
 	return root
