@@ -235,9 +235,6 @@ func TestOneGoroutine(t *testing.T) {
 		}
 	}
 	wait(t, "one goroutine a connection", func() bool { return runtime.NumGoroutine() <= before+n })
-	if got := runtime.NumGoroutine(); got < before+n {
-		t.Fatalf("%d goroutines, want %d", got, before+n)
-	}
 }
 
 func TestReadRateSlowsDown(t *testing.T) {

@@ -11,15 +11,20 @@ import (
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// fill pushes until the socket of c takes no more.
+// fill pushes until the socket of c takes no more, or c was cut off for that.
 func fill(t *testing.T, c *Conn, f *Frame) {
 	t.Helper()
 	wait(t, "the socket to fill", func() bool {
 		for range 8 {
-			if c.Waiting() > 256<<10 {
+			c.mu.Lock()
+			full := c.stalled && c.bytes > 256<<10
+			c.mu.Unlock()
+			if full || !c.Open() {
 				return true
 			}
-			c.Push(f)
+			if c.Waiting() < 512<<10 {
+				c.Push(f)
+			}
 		}
 		time.Sleep(time.Millisecond)
 		return false
