@@ -80,7 +80,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	attrs := []slog.Attr{slog.String("request", rec.id), slog.String("method", methodName(r.Method)), slog.String("route", rec.route),
 		slog.Int("status", status), slog.Any("error", err)}
 	switch {
-	case r.Context().Err() == context.Canceled: // the client has gone, whatever failed
+	case errors.Is(r.Context().Err(), context.Canceled): // the client has gone, whatever failed
 		a.o.Logger.LogAttrs(r.Context(), slog.LevelDebug, "request abandoned", attrs...)
 	case status == http.StatusInternalServerError:
 		a.o.Logger.LogAttrs(r.Context(), slog.LevelError, "request failed", attrs...)
