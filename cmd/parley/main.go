@@ -32,6 +32,7 @@ func rootCommand() *cobra.Command {
 		restoreCommand(),
 		configCommand(),
 		load.Command(),
+		serveCommand(),
 		versionCommand(),
 	)
 	return root

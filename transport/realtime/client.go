@@ -1,0 +1,178 @@
+package realtime
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"parley/actors/command"
+	"parley/actors/kernel"
+	"parley/actors/mirror"
+	"parley/actors/platform"
+	"parley/actors/session"
+	"parley/transport/realtime/conn"
+)
+
+// wire is one of the two formats as a client needs it.
+type wire interface {
+	format() mirror.Format
+	// event encodes an event into a frame.
+	event(e *mirror.Event) any
+	// ack encodes an ack into a frame.
+	ack(id int64, data []byte) *conn.Frame
+	// goodbye is sent before the connection of a dead session is closed; nil for nothing.
+	goodbye() *conn.Frame
+}
+
+// client is one live connection: it reads for its session and is the session's socket.
+type client struct {
+	server  *Server
+	conn    *conn.Conn
+	wire    wire
+	session *session.Session // nil before admission and after the client's own farewell; the reader's
+	replied chan struct{}    // the operation that the reader waits for has been answered
+	late    *time.Timer      // ends a connection that is not admitted in time; nil afterwards
+}
+
+var _ session.Socket = (*client)(nil)
+
+func (s *Server) newClient(c *conn.Conn, w wire) *client {
+	cl := &client{server: s, conn: c, wire: w, replied: make(chan struct{}, 1)}
+	c.SetReadLimit(authLimit)
+	cl.late = time.AfterFunc(AuthTimeout, func() { c.Close(CloseUnauthorized, "no credential in time") })
+	return cl
+}
+
+// admit checks a credential and opens the session; welcome is called before anything else can reach the client. It is
+// called by the reader.
+func (c *client) admit(token string, welcome func(*platform.Identity)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
+	defer cancel()
+	o := &c.server.o
+	id, err := o.Auth.Authenticate(ctx, token)
+	if err != nil {
+		return err
+	}
+	s, err := session.Open(session.Options{System: o.System, Directory: o.Directory, Registry: o.Registry,
+		Who: id.Sender, ID: id.Session, Socket: c})
+	if err != nil {
+		return err
+	}
+	// A credential that died between the check and the registration would be missed by its revocation.
+	if _, err := o.Auth.Authenticate(ctx, token); err != nil {
+		s.Close()
+		return err
+	}
+	c.late.Stop()
+	c.late = nil
+	c.session = s
+	c.conn.SetReadLimit(o.MaxFrame)
+	welcome(id)
+	return nil
+}
+
+// refuse closes a connection that was not admitted, with the code that fits.
+func (c *client) refuse(err error) {
+	e := kernel.AsError(err)
+	switch e.Code {
+	case kernel.CodeUnauthorized:
+		c.conn.Close(CloseUnauthorized, e.Message)
+	case kernel.CodeForbidden:
+		c.conn.Close(CloseForbidden, e.Message)
+	case kernel.CodeLimited:
+		c.conn.Close(CloseTooMany, e.Message)
+	default:
+		c.conn.Close(conn.CodeTryAgainLater, e.Message)
+	}
+}
+
+// noAck says that an event asks for no ack.
+const noAck = -1
+
+// operate executes one event and waits for its answer, so that events take effect in their order.
+func (c *client) operate(name string, data []byte, ack int64) {
+	op, known := operations[name]
+	if !known {
+		c.fail(op, name, ack, unknownOperation(name))
+		return
+	}
+	what, err := op.decode(data)
+	if err != nil {
+		c.fail(op, name, ack, err)
+		return
+	}
+	c.session.Do(what, func(result any, err error) {
+		if err != nil {
+			c.fail(op, name, ack, err)
+		} else {
+			c.succeed(what, result, ack)
+		}
+		c.replied <- struct{}{}
+	})
+	<-c.replied
+}
+
+func (c *client) succeed(what, result any, ack int64) {
+	if ack != noAck {
+		c.conn.Push(c.wire.ack(ack, ackOf(result)))
+		return
+	}
+	send, isSend := what.(session.Send)
+	if r, isCommand := result.(command.Result); isSend && isCommand && !send.Silent {
+		c.Deliver(whisper(send, r))
+	}
+}
+
+func (c *client) fail(op operation, name string, ack int64, err error) {
+	e := kernel.AsError(err)
+	if e.Code == kernel.CodeInternal {
+		c.server.o.Logger.Error("realtime event failed", "event", name, "error", err)
+	}
+	if ack != noAck {
+		c.conn.Push(c.wire.ack(ack, ackOfError(e)))
+	}
+	if ack == noAck || op.speaks {
+		c.Deliver(errorEvent(name, e))
+	}
+}
+
+// Deliver implements mirror.Socket.
+func (c *client) Deliver(events ...*mirror.Event) {
+	for _, e := range events {
+		c.conn.Push(e.Encoded(c.wire.format(), c.wire.event).(*conn.Frame))
+	}
+}
+
+// Revoked implements session.Socket.
+func (c *client) Revoked() {
+	if f := c.wire.goodbye(); f != nil {
+		c.conn.Push(f)
+	}
+	c.conn.Close(CloseUnauthorized, "the session is no longer valid")
+}
+
+// Restart implements session.Socket.
+func (c *client) Restart() { c.conn.Close(conn.CodeServiceRestart, "service restart") }
+
+// leave ends the session. It is called by the reader, any number of times.
+func (c *client) leave() {
+	if c.late != nil {
+		c.late.Stop()
+	}
+	if c.session != nil {
+		c.session.Close()
+		c.session = nil
+	}
+}
+
+// closed is the end of the connection.
+func (c *client) closed(err error) {
+	if c.session != nil && c.server.o.Logger.Enabled(context.Background(), slog.LevelDebug) {
+		c.server.o.Logger.Debug("connection ended", "account", c.session.Who().ID, "reason", err)
+	}
+	if errors.Is(err, conn.ErrSlowConsumer) && c.session != nil {
+		c.server.o.Logger.Info("slow consumer cut off", "account", c.session.Who().ID)
+	}
+	c.leave()
+}

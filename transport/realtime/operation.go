@@ -1,0 +1,180 @@
+package realtime
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"parley/actors/agency"
+	"parley/actors/kernel"
+	"parley/actors/session"
+)
+
+// operation is a row of the table of what clients can send.
+type operation struct {
+	name string
+	// decode makes an operation of the session out of the event's data.
+	decode func(data []byte) (any, error)
+	// speaks says that a failure is told in an error event even when an ack was asked for, since the success is told in
+	// an event too (clients.md 3.3, error).
+	speaks bool
+}
+
+// operations is the table. Both wire formats share it.
+var operations = map[string]operation{}
+
+func init() {
+	for _, op := range []operation{
+		{name: "join-agency", decode: decodeJoin, speaks: true},
+		{name: "leave-agency", decode: decodeLeave},
+		{name: "send-message", decode: decodeSend},
+		{name: "edit-message", decode: decodeEdit},
+		{name: "delete-message", decode: decodeDelete},
+	} {
+		operations[op.name] = op
+	}
+}
+
+// target is what most operations name. Both spellings are taken (decision 1).
+type target struct {
+	AgencyID   string `json:"agencyId"`
+	AgencyID2  string `json:"agency_id"`
+	MessageID  string `json:"messageId"`
+	MessageID2 string `json:"message_id"`
+}
+
+// maxID is the longest id that is looked at, in bytes.
+const maxID = 128
+
+func (t *target) agency() (string, error)  { return required("agencyId", t.AgencyID, t.AgencyID2) }
+func (t *target) message() (string, error) { return required("messageId", t.MessageID, t.MessageID2) }
+
+func required(field, a, b string) (string, error) {
+	if a == "" {
+		a = b
+	}
+	switch {
+	case a == "":
+		return "", kernel.Invalid("%s is required", field)
+	case len(a) > maxID || bytes.ContainsAny([]byte(a), "/\x00"):
+		return "", kernel.NotFound("there is nothing with this %s", field)
+	}
+	return a, nil
+}
+
+// decode reads an event's data: an object whose unknown fields are ignored. Errors name the field.
+func decode(data []byte, into any) error {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 || data[0] != '{' {
+		return kernel.Invalid("the event's data must be an object")
+	}
+	err := json.Unmarshal(data, into)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong):
+		return kernel.Invalid("%s must be a %s, not a %s", wrong.Field, jsonType(wrong.Type.Kind().String()), wrong.Value)
+	default:
+		return kernel.Invalid("the event's data is no valid JSON")
+	}
+}
+
+// jsonType names a Go kind as JSON does.
+func jsonType(kind string) string {
+	switch kind {
+	case "bool":
+		return "boolean"
+	case "uint64", "int64", "int":
+		return "whole number"
+	default:
+		return kind
+	}
+}
+
+func decodeJoin(data []byte) (any, error) {
+	var d struct {
+		target
+		Since *uint64 `json:"since"`
+	}
+	if err := decode(data, &d); err != nil {
+		return nil, err
+	}
+	id, err := d.agency()
+	return session.Join{AgencyID: id, Since: d.Since}, err
+}
+
+func decodeLeave(data []byte) (any, error) {
+	var d target
+	if err := decode(data, &d); err != nil {
+		return nil, err
+	}
+	id, err := d.agency()
+	return session.Leave{AgencyID: id}, err
+}
+
+func decodeSend(data []byte) (any, error) {
+	var d struct {
+		target
+		Content   string          `json:"content"`
+		Type      string          `json:"type"`
+		Metadata  json.RawMessage `json:"metadata"`
+		Silent    bool            `json:"silent"`
+		ReplyTo   string          `json:"replyTo"`
+		ReplyTo2  string          `json:"reply_to"`
+		ClientID  string          `json:"clientId"`
+		ClientID2 string          `json:"client_id"`
+	}
+	if err := decode(data, &d); err != nil {
+		return nil, err
+	}
+	id, err := d.agency()
+	return session.Send{AgencyID: id, Silent: d.Silent, Message: agency.NewMessage{Content: d.Content, Type: d.Type,
+		Metadata: d.Metadata, ReplyTo: either(d.ReplyTo, d.ReplyTo2), ClientID: either(d.ClientID, d.ClientID2)}}, err
+}
+
+func either(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+func decodeEdit(data []byte) (any, error) {
+	var d struct {
+		target
+		Content string `json:"content"`
+	}
+	if err := decode(data, &d); err != nil {
+		return nil, err
+	}
+	id, err := d.agency()
+	if err != nil {
+		return nil, err
+	}
+	message, err := d.message()
+	return session.Edit{AgencyID: id, MessageID: message, Content: d.Content}, err
+}
+
+func decodeDelete(data []byte) (any, error) {
+	var d target
+	if err := decode(data, &d); err != nil {
+		return nil, err
+	}
+	id, err := d.agency()
+	if err != nil {
+		return nil, err
+	}
+	message, err := d.message()
+	return session.Delete{AgencyID: id, MessageID: message}, err
+}
+
+// unknownOperation names an event that is not in the table.
+func unknownOperation(name string) error {
+	const shown = 40 // bytes of a stranger's word that are repeated to it
+	if len(name) > shown {
+		name = name[:shown]
+	}
+	return kernel.Invalid("unknown event %s", fmt.Sprintf("%q", name))
+}
