@@ -167,7 +167,7 @@ func (a *Account) registerUser(t *kernel.Turn, c RegisterUser) {
 	}
 	s := state{stored: stored{ID: t.ID(), Username: c.Username, DisplayName: name, Type: User, CreatedAt: t.Now().UnixMilli()},
 		PasswordHash: c.PasswordHash}
-	change := a.beginSession(t, c.Session, true)
+	change, _ := a.beginSession(t, c.Session, true)
 	a.register(t, s, change, persistence.CounterOp{Name: persistence.CountUsers, Delta: 1}, c.Outbox)
 }
 

@@ -45,29 +45,32 @@ func (a *Account) openSession(t *kernel.Turn, c OpenSession) {
 		t.Fail(kernel.Fail(kernel.CodeUnauthorized, "wrong username or password"))
 		return
 	}
-	change := a.beginSession(t, c.NewSession, c.TokenHash == "")
+	change, ended := a.beginSession(t, c.NewSession, c.TokenHash == "")
 	p := a.profile()
-	t.Commit(change, func() { t.Reply(p) }, nil)
+	t.Commit(change, func() {
+		a.ports.Revoker.Revoke(t.ID(), ended...)
+		t.Reply(p)
+	}, nil)
 }
 
-// beginSession adds a session and ends those that are expired or too many.
-func (a *Account) beginSession(t *kernel.Turn, n NewSession, loggedIn bool) kernel.Change {
+// beginSession adds a session and ends those that are expired or too many, whose ids it returns.
+func (a *Account) beginSession(t *kernel.Turn, n NewSession, loggedIn bool) (change kernel.Change, ended []string) {
 	now := t.Now()
 	s := session{ID: n.ID, Hash: n.Hash, OpenedAt: now.UnixMilli(), Expires: now.Add(SessionLife).UnixMilli()}
 	c := Credential{Kind: SessionCredential, ID: n.ID}
 	if loggedIn {
 		c.LoggedIn = s.OpenedAt
 	}
-	var change kernel.Change
 	for i, old := range a.s.Sessions {
 		if old.Expires <= s.OpenedAt || len(a.s.Sessions)-i >= MaxSessions {
+			ended = append(ended, old.ID)
 			change.Events = append(change.Events, event(sessionClosed, idOnly{old.ID}))
 			change.Claims = append(change.Claims, releaseToken(t.ID(), old.Hash))
 		}
 	}
 	change.Events = append(change.Events, event(sessionOpened, s))
 	change.Claims = append(change.Claims, tokenClaim(t.ID(), n.Hash, c, s.Expires))
-	return change
+	return change, ended
 }
 
 func (a *Account) closeSession(t *kernel.Turn, c CloseSession) {

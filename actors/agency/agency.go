@@ -36,6 +36,8 @@ type Publisher interface {
 	// Publish hands over neighbouring events, oldest first. It must not block. It reports false when nobody there
 	// is interested any more.
 	Publish(agency string, events []persistence.Event) bool
+	// Followed reports whether anybody there is interested.
+	Followed(agency string) bool
 }
 
 // Ports is what an agency needs from outside.
@@ -52,6 +54,7 @@ type Agency struct {
 	loads    kernel.Gate[string]                  // members being read
 	posts    kernel.Gate[string]                  // clientIds being looked up
 	edits    kernel.Gate[uint64]                  // messages being changed
+	purges   kernel.Gate[struct{}]                // steps of the clean-up
 	watched  bool                                 // some server here is interested in the events
 	outgoing []persistence.Event
 }
@@ -112,7 +115,10 @@ func (a *Agency) Settled() {
 }
 
 // Busy implements kernel.Entity: an agency with members online stays awake.
-func (a *Agency) Busy() bool { return a.watched }
+func (a *Agency) Busy() bool {
+	a.watched = a.watched && a.ports.Publisher.Followed(a.s.ID)
+	return a.watched
+}
 
 // Retain implements kernel.Entity.
 func (a *Agency) Retain() (uint64, time.Duration) {
@@ -134,6 +140,9 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 	case Forget:
 		a.forget(t, c)
 		return
+	case Watch:
+		a.watch(t)
+		return
 	}
 	if !a.s.exists() {
 		t.Fail(errNotFound())
@@ -152,10 +161,6 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 		a.addMember(t, c)
 	case Leave:
 		a.leave(t, c)
-	case Watch:
-		a.watched = true
-		last, _ := t.Next()
-		t.AfterCommits(func() { t.Reply(Watched{Last: last - 1}) })
 	case Update:
 		a.update(t, c)
 	case Dissolve:
@@ -168,11 +173,26 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 // errNotFound is also the answer about a private agency to those who are not in it (decision 3).
 func errNotFound() error { return kernel.NotFound("there is no such agency") }
 
-// Watch makes the agency publish its events from now on. It answers with Watched.
+// Watch makes the agency publish its events from now on. It answers with Watched, also when the agency has ended: who
+// followed it reads in the log how.
 type Watch struct{}
 
 // Watched says after which event publishing begins.
-type Watched struct{ Last uint64 }
+type Watched struct {
+	Last  uint64
+	Ended bool // the agency is dissolved; its last events say so
+}
+
+func (a *Agency) watch(t *kernel.Turn) {
+	if a.s.ID == "" {
+		t.Fail(errNotFound())
+		return
+	}
+	a.watched = true
+	next, _ := t.Next()
+	w := Watched{Last: next - 1, Ended: a.s.Dissolved}
+	t.AfterCommits(func() { t.Reply(w) })
+}
 
 // commit commits a change whose events are to be published; answer runs when it is durable, before they are.
 func (a *Agency) commit(t *kernel.Turn, c kernel.Change, answer func(), refused func(error) error) {

@@ -214,6 +214,11 @@ func (a *Agency) purge(t *kernel.Turn, _ Purge) {
 		a.purgeOver(t)
 		return
 	}
+	a.purges.Enter(struct{}{}, func() { t.AfterCommits(func() { a.purgeStep(t) }) })
+}
+
+// purgeStep works on what is committed, one step at a time: no row may be counted as gone twice.
+func (a *Agency) purgeStep(t *kernel.Turn) {
 	type rows struct{ members, messages []persistence.Document }
 	id := t.ID()
 	kernel.Load(t, func(ctx context.Context, s persistence.Store) (r rows, err error) {
@@ -223,6 +228,7 @@ func (a *Agency) purge(t *kernel.Turn, _ Purge) {
 		}
 		return r, err
 	}, func(r rows, err error) {
+		defer a.purges.Leave(struct{}{})
 		switch {
 		case err != nil:
 			t.Fail(err)

@@ -13,13 +13,24 @@ import (
 // withMember goes on with the membership of an account (a zero record for a stranger), read if it is not remembered.
 // Commands that concern the same unread account keep their order.
 func (a *Agency) withMember(t *kernel.Turn, account string, next func(MemberRecord)) {
-	if m, ok := a.members.Get(account); ok {
+	a.lookUp(t, account, func(m MemberRecord, err error) {
+		if err != nil {
+			t.Fail(err)
+			return
+		}
 		next(m)
+	})
+}
+
+// lookUp is withMember for those who have something to do when it fails, as it does when the agency has ended meanwhile.
+func (a *Agency) lookUp(t *kernel.Turn, account string, next func(MemberRecord, error)) {
+	if m, ok := a.members.Get(account); ok {
+		next(m, nil)
 		return
 	}
 	a.loads.Enter(account, func() {
 		if m, ok := a.members.Get(account); ok { // one in front has read it
-			next(m)
+			next(m, a.ended())
 			a.loads.Leave(account)
 			return
 		}
@@ -27,7 +38,15 @@ func (a *Agency) withMember(t *kernel.Turn, account string, next func(MemberReco
 	})
 }
 
-func (a *Agency) readMember(t *kernel.Turn, account string, next func(MemberRecord)) {
+// ended is the error for those who come back from a read to an agency that is there no more.
+func (a *Agency) ended() error {
+	if a.s.exists() {
+		return nil
+	}
+	return errNotFound()
+}
+
+func (a *Agency) readMember(t *kernel.Turn, account string, next func(MemberRecord, error)) {
 	key := persistence.Key(t.ID(), account)
 	kernel.Load(t, func(ctx context.Context, s persistence.Store) (MemberRecord, error) {
 		doc, err := s.Document(ctx, persistence.CollectionMember, key)
@@ -40,12 +59,11 @@ func (a *Agency) readMember(t *kernel.Turn, account string, next func(MemberReco
 		return DecodeMember(doc)
 	}, func(m MemberRecord, err error) {
 		defer a.loads.Leave(account)
-		if err != nil {
-			t.Fail(err)
-			return
+		if err == nil {
+			a.members.Add(account, m)
+			err = a.ended()
 		}
-		a.members.Add(account, m)
-		next(m)
+		next(m, err)
 	})
 }
 
@@ -246,9 +264,14 @@ func longestStanding(ctx context.Context, s persistence.Store, agency, leaver st
 
 func (a *Agency) passTo(t *kernel.Turn, who account.Sender, m MemberRecord, h heir, err error) {
 	now, known := a.members.Get(who.ID)
+	chosen, seen := a.members.Get(h.who.ID)
 	switch {
 	case err != nil:
 		t.Fail(err)
+	case !a.s.exists():
+		t.Reply(kernel.Done{})
+	case h.who.ID != "" && seen && chosen.Role == "":
+		a.pass(t, who, m) // the heir has left meanwhile
 	case known && now.Role != Owner:
 		t.Reply(kernel.Done{}) // done by another meanwhile
 	case h.who.ID == "":

@@ -85,6 +85,9 @@ func (a *Agency) postOnce(t *kernel.Turn, who account.Sender, m NewMessage) {
 			}
 			return binary.BigEndian.Uint64(claim.Data), nil
 		}, func(earlier uint64, err error) {
+			if err == nil {
+				err = a.ended()
+			}
 			switch {
 			case err != nil:
 				a.posts.Leave(key)
@@ -178,6 +181,9 @@ func (a *Agency) openMessage(t *kernel.Turn, who account.Sender, id string, next
 					return readMessage(ctx, s, t.ID(), seq, id)
 				}, func(m *Message, err error) {
 					leave := func() { a.edits.Leave(seq) }
+					if err == nil {
+						err = a.ended()
+					}
 					if err != nil {
 						t.Fail(err)
 						leave()
@@ -237,8 +243,12 @@ func (a *Agency) deleteMessage(t *kernel.Turn, c DeleteMessage) {
 			leave()
 			return
 		}
-		a.withMember(t, m.SenderID, func(sender MemberRecord) {
+		a.lookUp(t, m.SenderID, func(sender MemberRecord, err error) {
 			defer leave()
+			if err != nil {
+				t.Fail(err)
+				return
+			}
 			if member.Role.Rank() < Moderator.Rank() || sender.Role.Rank() >= member.Role.Rank() {
 				t.Fail(kernel.Forbidden("only the sender, or a moderator of higher rank, can delete a message"))
 				return

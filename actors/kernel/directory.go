@@ -73,6 +73,14 @@ func (l *Local) TellResident(ref Ref, msg any) bool {
 	return true
 }
 
+// Resident reports whether an actor is awake.
+func (l *Local) Resident(ref Ref) bool {
+	sh := l.shard(ref)
+	sh.Lock()
+	defer sh.Unlock()
+	return sh.actors[ref] != nil
+}
+
 // Call implements Directory.
 func (l *Local) Call(ref Ref, command any, reply func(any, error)) {
 	l.dispatch(ref, &call{ref: ref, command: command, reply: reply, dir: l})

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/persistence"
@@ -18,6 +19,11 @@ const (
 	loadPage = 1000
 	// loadTimeout bounds a wake.
 	loadTimeout = 10 * time.Second
+	// openLimit is the number of commands that one grain works on at once: those whose batch is on its way to the store,
+	// and those that wait for a read or for each other. One more is answered with ErrOverloaded.
+	openLimit = 65536
+	// openSlack is the number of answered commands that are remembered at least before they are looked for.
+	openSlack = 64
 )
 
 // Entity is the state and the decisions of a durable actor. It has no locks: one goroutine at a time calls it.
@@ -82,6 +88,8 @@ type grain struct {
 	snapSeq  uint64 // last event of the latest snapshot
 	mark     uint64 // number of the last submitted batch
 	pending  []held
+	open     []*Request // taken up and not answered, besides some that are
+	openLook int        // length of open at which the answered ones are dropped
 }
 
 // held is an output that waits for its batch.
@@ -150,24 +158,41 @@ func (g *grain) resume(m *resumed) {
 		m.request.Reply(nil, ErrUnavailable)
 		return
 	}
-	m.f()
+	g.guard(m.request, m.f)
 }
 
-// Stopped answers everybody who still waits.
-func (g *grain) Stopped(cause error) {
-	err := cause
-	if err == nil {
-		err = errStopped
-	}
-	for _, h := range g.pending {
-		if h.request != nil {
-			h.request.Reply(nil, ErrUnavailable)
+// guard runs a piece of a request's work. When that panics, the request is answered before the supervisor sees it.
+func (g *grain) guard(r *Request, f func()) {
+	over := false
+	defer func() {
+		if !over {
+			r.Reply(nil, ErrInternal)
 		}
+	}()
+	f()
+	over = true
+}
+
+// Stopped answers everybody who still waits. What was not taken up goes to the actor that follows.
+func (g *grain) Stopped(error) {
+	g.disown()
+	waiting := g.waiting
+	g.waiting = nil
+	for _, r := range waiting {
+		r.Reply(nil, errStopped)
 	}
-	for _, r := range g.waiting {
-		r.Reply(nil, err)
+}
+
+// disown answers the open requests, those left out that are to run again: nobody will go on with them.
+func (g *grain) disown() {
+	for _, r := range g.open {
+		if r.again {
+			r.again = false
+			continue
+		}
+		r.Reply(nil, ErrUnavailable)
 	}
-	g.pending, g.waiting = nil, nil
+	g.open, g.pending = nil, nil
 }
 
 func (g *grain) command(r *Request) {
@@ -179,11 +204,20 @@ func (g *grain) command(r *Request) {
 		g.waiting = append(g.waiting, r)
 		return
 	}
-	if !g.sys.committer.room() {
+	if len(g.open) >= max(g.openLook, openSlack) {
+		g.dropAnswered()
+	}
+	if len(g.open) >= openLimit || !g.sys.committer.room() {
 		r.Reply(nil, ErrOverloaded)
 		return
 	}
-	g.entity.Handle(&Turn{grain: g, request: r}, r.Command)
+	g.open = append(g.open, r)
+	g.guard(r, func() { g.entity.Handle(&Turn{grain: g, request: r}, r.Command) })
+}
+
+func (g *grain) dropAnswered() {
+	g.open = slices.DeleteFunc(g.open, (*Request).answered)
+	g.openLook = min(2*len(g.open), openLimit)
 }
 
 // load acquires the stream and reads the state, in the reading pool.
@@ -261,11 +295,13 @@ func (g *grain) restore(m *loaded) {
 	}
 	g.loading = false
 	g.entity.Ready(g)
-	waiting := g.waiting
-	g.waiting = nil
-	for _, r := range waiting {
+	for len(g.waiting) > 0 { // one by one: those behind a command that panics are not lost
+		r := g.waiting[0]
+		g.waiting[0] = nil
+		g.waiting = g.waiting[1:]
 		g.command(r)
 	}
+	g.waiting = nil
 }
 
 func (g *grain) loadSnapshot(s *persistence.Snapshot) error {
@@ -290,21 +326,19 @@ func (g *grain) snapshot() *persistence.Snapshot {
 
 // settle releases what was committed and deals with a refusal.
 func (g *grain) settle(o *outcome) {
-	n := 0
-	for n < len(g.pending) && g.pending[n].mark <= o.upto {
-		n++
+	released := false
+	for len(g.pending) > 0 && g.pending[0].mark <= o.upto {
+		if h := &g.pending[0]; h.release != nil {
+			g.guard(h.request, h.release)
+		}
+		g.pending[0] = held{}
+		g.pending = g.pending[1:]
+		released = true
 	}
-	done := g.pending[:n:n]
-	g.pending = g.pending[n:]
 	if len(g.pending) == 0 {
 		g.pending = nil
 	}
-	for i := range done {
-		if done[i].release != nil {
-			done[i].release()
-		}
-	}
-	if n > 0 {
+	if released {
 		g.entity.Settled()
 	}
 	switch {
@@ -316,16 +350,15 @@ func (g *grain) settle(o *outcome) {
 }
 
 // refuse drops the speculative state. The batch that failed is answered; commands behind it, which certainly did not
-// happen, run again on the reloaded state.
+// happen, run again on the reloaded state. That is certain because a batch that can be refused for what it contains
+// has events: every later one expects them.
 func (g *grain) refuse(o *outcome) {
-	pending := g.pending
-	g.pending = nil
 	unknown := !errors.Is(o.err, persistence.ErrExists) && !errors.Is(o.err, persistence.ErrTooLarge)
 	if !errors.Is(o.err, persistence.ErrExists) {
 		g.sys.Log.Warn("commit refused", "stream", g.stream, "error", o.err)
 	}
 	var again []*Request
-	for _, h := range pending {
+	for _, h := range g.pending {
 		switch {
 		case h.request == nil:
 		case h.mark == o.failed && !h.after, unknown:
@@ -335,17 +368,16 @@ func (g *grain) refuse(o *outcome) {
 			}
 			h.request.Reply(nil, AsError(err))
 		default:
+			h.request.again = true
 			again = append(again, h.request)
 		}
 	}
+	g.disown()
+	g.waiting = append(again, g.waiting...)
 	if g.stopping {
-		for _, r := range again {
-			r.Reply(nil, errStopped)
-		}
 		g.process.Stop()
 		return
 	}
-	g.waiting = append(again, g.waiting...)
 	g.reload()
 }
 
@@ -359,7 +391,10 @@ func (g *grain) reload() {
 
 // sleep writes a last snapshot and stops, unless there is a reason to stay.
 func (g *grain) sleep() {
-	if g.loading || g.broken || g.stopping || g.pending != nil || g.entity.Busy() {
+	if g.loading || g.broken || g.stopping || g.pending != nil {
+		return
+	}
+	if g.dropAnswered(); len(g.open) > 0 || g.entity.Busy() {
 		return
 	}
 	g.stopping = true

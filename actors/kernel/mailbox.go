@@ -12,6 +12,9 @@ const (
 	MailboxLimit = 4096
 	// mailboxBurst is the number of messages handled before the goroutine is given up once.
 	mailboxBurst = 300
+	// mailboxSlack is the number of handled messages whose places a queue that never empties may hold before they are
+	// used again.
+	mailboxSlack = 1024
 	// mailboxKeep is the largest queue, in messages, whose memory an empty mailbox keeps.
 	mailboxKeep = 64
 )
@@ -167,11 +170,16 @@ func (m *mailbox) next() (msg any, isSystem bool) {
 	msg = m.queue[m.head]
 	m.queue[m.head] = nil
 	m.head++
-	if m.head == len(m.queue) {
+	switch {
+	case m.head == len(m.queue):
 		m.head = 0
 		if m.queue = m.queue[:0]; cap(m.queue) > mailboxKeep {
 			m.queue = nil
 		}
+	case m.head >= mailboxSlack && 2*m.head >= len(m.queue):
+		left := copy(m.queue, m.queue[m.head:])
+		clear(m.queue[left:])
+		m.queue, m.head = m.queue[:left], 0
 	}
 	if _, ok := msg.(*call); ok {
 		m.calls--

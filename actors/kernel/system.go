@@ -90,7 +90,6 @@ type Behavior interface {
 // Process is an actor as those see it who hold it: a mailbox with an address.
 type Process struct {
 	sys      *System
-	pid      *actor.PID
 	box      *mailbox
 	behavior Behavior
 	onStop   func()
@@ -105,7 +104,10 @@ func (p *Process) Call(command any, reply func(any, error)) {
 }
 
 // Stop ends the actor after the message that it handles now. Waiting calls are answered.
-func (p *Process) Stop() { p.sys.actors.Root.Stop(p.pid) }
+//
+// It goes through the mailbox and not by the actor's address, which is known only when Spawn has returned: an actor may
+// stop itself before that.
+func (p *Process) Stop() { p.box.PostSystemMessage(&actor.Stop{}) }
 
 // System returns the system that the actor lives in.
 func (p *Process) System() *System { return p.sys }
@@ -114,10 +116,13 @@ func (p *Process) System() *System { return p.sys }
 type Request struct {
 	Command any
 	call    *call
+	again   bool // is to run again on a reloaded state
 }
 
 // Reply answers the request; only the first answer counts.
 func (r *Request) Reply(v any, err error) { r.call.finish(v, err) }
+
+func (r *Request) answered() bool { return r.call.done.Load() }
 
 // Spawn starts an actor that is not rebuilt when it fails: it stops instead, and Stopped is told why.
 func (s *System) Spawn(b Behavior) *Process {
@@ -125,7 +130,7 @@ func (s *System) Spawn(b Behavior) *Process {
 	s.handoff.Lock()
 	defer s.handoff.Unlock()
 	s.handoff.next = p
-	p.pid = s.actors.Root.Spawn(s.ephemeral)
+	s.actors.Root.Spawn(s.ephemeral)
 	return p
 }
 
@@ -141,7 +146,7 @@ func (s *System) supervised(p *Process, build func() Behavior) {
 		return &host{process: p}
 	}
 	p.behavior = build()
-	p.pid = s.actors.Root.Spawn(actor.PropsFromProducer(produce,
+	s.actors.Root.Spawn(actor.PropsFromProducer(produce,
 		actor.WithMailbox(func() actor.Mailbox { return p.box }), actor.WithGuardian(s.restart)))
 }
 

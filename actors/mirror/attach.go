@@ -42,7 +42,7 @@ type arrival struct {
 
 func (m *Mirror) attach(a *arrival) {
 	if m.ended {
-		a.request.Reply(nil, kernel.NotFound("there is no such agency"))
+		a.request.Reply(nil, errEnded())
 		return
 	}
 	m.arrivals = append(m.arrivals, a)
@@ -74,7 +74,11 @@ func (m *Mirror) admitArrivals() {
 // admit seats one socket, after reading what it missed.
 func (m *Mirror) admit(a *arrival) {
 	if m.ended {
-		a.request.Reply(nil, kernel.NotFound("there is no such agency"))
+		a.request.Reply(nil, errEnded())
+		return
+	}
+	if a.Seat.gone {
+		a.request.Reply(nil, kernel.Fail(kernel.CodeUnavailable, "the room was left while it was joined; join again"))
 		return
 	}
 	if a.Since != nil && !a.lost && !a.more {
@@ -121,20 +125,23 @@ type missedRead struct {
 
 // readMissed reads the log of what a client does not know yet.
 func (m *Mirror) readMissed(a *arrival, since uint64) {
-	store, id, have := m.process.System().Store, m.agency, len(a.missed)
+	store, id, until, have := m.process.System().Store, m.agency, m.last, len(a.missed)
+	m.reading[a] = struct{}{}
 	ok := m.process.System().Read(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 		defer cancel()
-		r := collectMissed(ctx, store, id, since, have)
+		r := collectMissed(ctx, store, id, since, until, have)
 		r.arrival = a
 		m.process.Tell(r)
 	})
 	if !ok {
+		delete(m.reading, a)
 		a.request.Reply(nil, kernel.ErrOverloaded)
 	}
 }
 
-func collectMissed(ctx context.Context, store persistence.Store, id string, since uint64, have int) (r missedRead) {
+// collectMissed reads the log behind since, which is known to go at least until.
+func collectMissed(ctx context.Context, store persistence.Store, id string, since, until uint64, have int) (r missedRead) {
 	r.upTo = since
 	bytes := 0
 	for looked := 0; ; {
@@ -144,6 +151,7 @@ func collectMissed(ctx context.Context, store persistence.Store, id string, sinc
 			return r
 		}
 		if len(page) == 0 {
+			r.lost = r.upTo < until
 			return r
 		}
 		if page[0].Seq != r.upTo+1 || looked+len(page) > maxMissedRead {
@@ -175,6 +183,10 @@ func collectMissed(ctx context.Context, store persistence.Store, id string, sinc
 
 func (m *Mirror) missedRead(r missedRead) {
 	a := r.arrival
+	if _, mine := m.reading[a]; !mine {
+		return // of the mirror that failed: it has been answered
+	}
+	delete(m.reading, a)
 	if r.err != nil {
 		a.request.Reply(nil, kernel.AsError(r.err))
 		return

@@ -57,6 +57,10 @@ func (m *Mirror) gapRead(r gapRead) {
 		return
 	}
 	m.hand(r.events)
+	if !m.live { // the agency has a new actor, which does not know us
+		m.watch()
+		return
+	}
 	m.replayHeld()
 }
 

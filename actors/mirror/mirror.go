@@ -38,6 +38,9 @@ func (o Outlet) Publish(agencyID string, events []persistence.Event) bool {
 	return o.Local.TellResident(Ref(agencyID), published{events})
 }
 
+// Followed implements agency.Publisher.
+func (o Outlet) Followed(agencyID string) bool { return o.Local.Resident(Ref(agencyID)) }
+
 // published are committed events; none says that the agency's actor is a new one.
 type published struct{ events []persistence.Event }
 
@@ -49,7 +52,7 @@ type Seat struct {
 	// more or the agency is gone, or with lost because the mirror failed and no longer knows its sockets.
 	Evicted func(lost bool)
 
-	gone  bool // set by the mirror
+	gone  bool // set by the mirror: it was left or taken away and is never taken again
 	index int  // in seats, plus one; 0: not seated
 }
 
@@ -65,15 +68,18 @@ type Mirror struct {
 	asking   bool   // waiting for the agency's answer, or reading a gap
 	ended    bool   // the agency is dissolved
 	arrivals []*arrival
-	held     []persistence.Event // published while a gap is read
-	recent   []*Event            // the latest ones, oldest first
+	reading  map[*arrival]struct{} // whose missed events are being read
+	held     []persistence.Event   // published while a gap is read
+	recent   []*Event              // the latest ones, oldest first
 	roll     roll
 	gather   gather
 }
 
 // Factory makes mirrors.
 func Factory(dir kernel.Directory) kernel.Factory {
-	return func(id string) kernel.Behavior { return &Mirror{dir: dir, agency: id} }
+	return func(id string) kernel.Behavior {
+		return &Mirror{dir: dir, agency: id, reading: map[*arrival]struct{}{}}
+	}
 }
 
 // Start implements kernel.Behavior.
@@ -85,7 +91,11 @@ func (m *Mirror) Stopped(cause error) {
 	for _, a := range m.arrivals {
 		a.request.Reply(nil, kernel.ErrUnavailable)
 	}
+	for a := range m.reading {
+		a.request.Reply(nil, kernel.ErrUnavailable)
+	}
 	for _, s := range m.seats {
+		s.gone = true
 		s.Evicted(cause != nil)
 	}
 }
@@ -94,7 +104,7 @@ func (m *Mirror) Stopped(cause error) {
 func (m *Mirror) Receive(msg any) {
 	switch msg := msg.(type) {
 	case published:
-		m.publish(msg)
+		m.published(msg)
 	case *kernel.Request:
 		m.request(msg)
 	case watched:
@@ -112,7 +122,7 @@ func (m *Mirror) Receive(msg any) {
 			m.watch()
 		}
 	case kernel.Sweep:
-		if len(m.seats) == 0 && len(m.arrivals) == 0 {
+		if len(m.seats)+len(m.arrivals)+len(m.reading) == 0 {
 			m.process.Stop()
 		}
 	}
@@ -160,13 +170,14 @@ func (m *Mirror) watch() {
 	m.asking = true
 	m.dir.Call(agency.Ref(m.agency), agency.Watch{}, func(v any, err error) {
 		w, _ := v.(agency.Watched)
-		m.process.Tell(watched{w.Last, err})
+		m.process.Tell(watched{w.Last, w.Ended, err})
 	})
 }
 
 type watched struct {
-	last uint64
-	err  error
+	last  uint64
+	ended bool
+	err   error
 }
 
 type askAgain struct{}
@@ -180,12 +191,16 @@ func (m *Mirror) watched(w watched) {
 	m.live = true
 	if m.last == 0 {
 		m.last = w.last
+		m.ended = w.ended // its end is among what was before us
 	}
 	if w.last > m.last {
 		m.readGap(w.last)
 		return
 	}
-	m.admitArrivals()
+	if m.ended {
+		m.close()
+	}
+	m.replayHeld()
 }
 
 // unwatched refuses those who came for an agency that can't be followed; those who are there already wait for it.
@@ -199,8 +214,8 @@ func (m *Mirror) unwatched(err error) {
 	}
 }
 
-// publish hands on what follows the last event; after a gap it reads the log first.
-func (m *Mirror) publish(p published) {
+// published hands on what follows the last event; after a gap it reads the log first.
+func (m *Mirror) published(p published) {
 	if len(p.events) == 0 { // a new actor: it does not know us
 		m.live = false
 		if !m.asking {
@@ -247,7 +262,7 @@ func (m *Mirror) hand(events []persistence.Event) {
 			out = append(out, e)
 			m.remember(e)
 		}
-		if w.Gone != "" {
+		if w.Gone != "" && m.seated(w.Gone) {
 			m.deliver(out)
 			out = nil
 			m.flushGathered()
@@ -259,7 +274,7 @@ func (m *Mirror) hand(events []persistence.Event) {
 	}
 	m.deliver(out)
 	if m.ended {
-		m.evictAll()
+		m.close()
 	}
 }
 
@@ -285,18 +300,30 @@ func (m *Mirror) evict(account string) {
 	for _, s := range slices.Clone(m.seats) {
 		if s.Account == account {
 			m.unseat(s)
+			s.gone = true
 			s.Socket.Deliver(left)
 			s.Evicted(false)
 		}
 	}
 }
 
-func (m *Mirror) evictAll() {
+// close empties the room of an agency that has ended.
+func (m *Mirror) close() {
 	for _, s := range m.seats {
-		s.index = 0
+		s.index, s.gone = 0, true
 		s.Evicted(false)
 	}
-	m.seats = nil
+	for _, a := range m.arrivals {
+		a.request.Reply(nil, errEnded())
+	}
+	m.seats, m.arrivals, m.roll.waiting = nil, nil, 0
+}
+
+func errEnded() error { return kernel.NotFound("there is no such agency") }
+
+// seated reports whether an account has a seat here.
+func (m *Mirror) seated(account string) bool {
+	return slices.ContainsFunc(m.seats, func(s *Seat) bool { return s.Account == account })
 }
 
 // EventAgencyLeft tells a socket that it is in a room no more (decision 27).

@@ -144,6 +144,11 @@ func memberView(ctx context.Context, store persistence.Store, agencyID, accountI
 
 // rollRead admits those who waited for the list, also when it has changed again: they are in it themselves.
 func (m *Mirror) rollRead(r rollRead) {
+	if m.ended {
+		m.roll.reading = false
+		m.close()
+		return
+	}
 	waited := m.roll.waiting
 	m.roll.waiting = 0
 	ready := m.arrivals[:waited:waited]
@@ -154,7 +159,7 @@ func (m *Mirror) rollRead(r rollRead) {
 		for _, a := range ready {
 			a.request.Reply(nil, kernel.AsError(r.err))
 		}
-	case m.asking || !m.live || m.ended:
+	case m.asking || !m.live:
 		m.arrivals = append(ready, m.arrivals...)
 	default:
 		m.roll = roll{members: r.members, count: r.count, readAt: time.Now(), large: r.large, stale: m.roll.stale}

@@ -122,9 +122,10 @@ func (p *Platform) doFound(ctx context.Context, e errand) error {
 
 // doForget ends the memberships and agents of a deleted account.
 func (p *Platform) doForget(ctx context.Context, e errand) error {
-	prefix := e.Who.ID + "/"
+	prefix, after := e.Who.ID+"/", ""
 	for {
-		rows, err := p.Store.Documents(ctx, persistence.CollectionMembership, persistence.Range{Prefix: prefix, Limit: errandPage})
+		// Each row is looked at once: that of a dissolved agency stays until the clean-up of the agency comes to it.
+		rows, err := p.Store.Documents(ctx, persistence.CollectionMembership, persistence.Range{Prefix: prefix, After: after, Limit: errandPage})
 		if err != nil {
 			return err
 		}
@@ -132,7 +133,9 @@ func (p *Platform) doForget(ctx context.Context, e errand) error {
 			break
 		}
 		for _, r := range rows {
-			if err := p.tell(ctx, agency.Ref(strings.TrimPrefix(r.Key, prefix)), agency.Forget{Who: e.Who}); err != nil {
+			after = r.Key
+			err := p.tell(ctx, agency.Ref(strings.TrimPrefix(r.Key, prefix)), agency.Forget{Who: e.Who})
+			if err != nil && !gone(err) {
 				return err
 			}
 		}
