@@ -152,7 +152,7 @@ func (m *Mirror) rollRead(r rollRead) {
 	waited := m.roll.waiting
 	m.roll.waiting = 0
 	ready := m.arrivals[:waited:waited]
-	m.arrivals = m.arrivals[waited:]
+	m.arrivals = append([]*arrival(nil), m.arrivals[waited:]...)
 	m.roll.reading = false
 	switch {
 	case r.err != nil:

@@ -49,8 +49,11 @@ func (p *Platform) Authenticate(ctx context.Context, token string) (*Identity, e
 		return nil, unauthorized("invalid token")
 	}
 	profile, err := p.Profile(ctx, claim.Owner)
-	if err != nil {
+	if gone(err) {
 		return nil, unauthorized("invalid or expired token")
+	}
+	if err != nil {
+		return nil, err
 	}
 	id := &Identity{Sender: profile.Sender(), Session: c.ID, PAT: c.Kind == account.PATCredential}
 	if c.LoggedIn != 0 {

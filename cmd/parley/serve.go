@@ -104,7 +104,7 @@ func (s *server) run(ctx context.Context) (err error) {
 		}
 	}()
 	end := func(f func()) { ends = append(ends, f) }
-	for _, start := range []func(context.Context, func(func())) error{s.openStore, s.openListener, s.startActors, s.startRealtime, s.startProfiling} {
+	for _, start := range []func(context.Context, func(func())) error{s.openStore, s.openListener, s.startActors, s.startRealtime, s.startProfiling, s.startSettler} {
 		if err := start(ctx, end); err != nil {
 			return err
 		}
@@ -156,10 +156,6 @@ func (s *server) startActors(ctx context.Context, end func(func())) error {
 	if err != nil {
 		return err
 	}
-	hasher, err := account.NewHasher()
-	if err != nil {
-		return err
-	}
 	s.system = kernel.NewSystem(kernel.Options{Store: s.store, Logger: s.log})
 	end(s.system.Close)
 	s.actors = kernel.NewLocal(s.system)
@@ -168,7 +164,7 @@ func (s *server) startActors(ctx context.Context, end func(func())) error {
 	s.actors.Register(account.Kind, account.Factory(account.Ports{Revoker: s.registry, Sealer: sealer}))
 	s.actors.Register(agency.ActorKind, agency.Factory(agency.Ports{Publisher: mirror.Outlet{Local: s.actors}}))
 	s.actors.Register(mirror.Kind, mirror.Factory(s.actors))
-	s.platform, err = platform.New(ctx, platform.Options{Directory: s.actors, Store: s.store, Hasher: hasher, Live: s.registry,
+	s.platform, err = platform.New(ctx, platform.Options{Directory: s.actors, Store: s.store, Hasher: account.NewHasher(), Live: s.registry,
 		WebURL: s.config.WebURL.String(), Log: s.log})
 	if err != nil {
 		return err

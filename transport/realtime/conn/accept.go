@@ -41,7 +41,7 @@ func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, o AcceptOptions) (*
 		hw.status = http.StatusForbidden
 		return nil, hw.refuse(r, errors.New("origin is not allowed"))
 	}
-	_, err := websocket.Accept(hw, r, &websocket.AcceptOptions{
+	lib, err := websocket.Accept(hw, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: o.OriginOK != nil,
 		OriginPatterns:     o.OriginPatterns,
 		CompressionMode:    websocket.CompressionDisabled,
@@ -52,6 +52,9 @@ func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, o AcceptOptions) (*
 		}
 		return nil, hw.refuse(r, err)
 	}
+	// The library's connection is a cycle with a finalizer, which the garbage collector never frees; closing it removes
+	// the finalizer. It holds a detached connection: nothing happens to ours.
+	_ = lib.CloseNow()
 	c := newConn(h, hw.conn, hw.early, o.Heartbeat)
 	if err := h.wheel.add(c); err != nil {
 		_ = hw.conn.Close()
