@@ -71,7 +71,7 @@ func TestPanicAmongThoseWhoWait(t *testing.T) {
 // Commands that wait for each other within an actor are answered when it is rebuilt under them.
 func TestParkedCommandsAreAnswered(t *testing.T) {
 	for _, c := range []struct {
-		name  string
+		name   string
 		break_ func(h *house)
 	}{
 		{"by a panic", func(h *house) {
