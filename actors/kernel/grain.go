@@ -213,10 +213,16 @@ func (g *grain) command(r *Request) {
 	}
 	g.open = append(g.open, r)
 	g.guard(r, func() { g.entity.Handle(&Turn{grain: g, request: r}, r.Command) })
+	if last := len(g.open) - 1; last >= 0 && g.open[last] == r && r.answered() { // most are, and need not be kept till looked for
+		g.open[last] = nil
+		g.open = g.open[:last]
+	}
 }
 
 func (g *grain) dropAnswered() {
-	g.open = slices.DeleteFunc(g.open, (*Request).answered)
+	if g.open = slices.DeleteFunc(g.open, (*Request).answered); len(g.open) == 0 {
+		g.open = nil
+	}
 	g.openLook = min(2*len(g.open), openLimit)
 }
 
@@ -337,6 +343,7 @@ func (g *grain) settle(o *outcome) {
 	}
 	if len(g.pending) == 0 {
 		g.pending = nil
+		g.dropAnswered()
 	}
 	if released {
 		g.entity.Settled()
