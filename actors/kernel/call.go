@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -77,7 +78,7 @@ type call struct {
 
 // finish answers the call once. A call that met a stopped actor goes to its successor.
 func (c *call) finish(v any, err error) {
-	if err == errStopped && c.dir != nil && c.hops < maxHops && !c.done.Load() {
+	if errors.Is(err, errStopped) && c.dir != nil && c.hops < maxHops && !c.done.Load() {
 		c.hops++
 		c.dir.dispatch(c.ref, c)
 		return
@@ -85,7 +86,7 @@ func (c *call) finish(v any, err error) {
 	if !c.done.CompareAndSwap(false, true) {
 		return
 	}
-	if err == errStopped {
+	if errors.Is(err, errStopped) {
 		err = ErrUnavailable
 	}
 	c.reply(v, err)

@@ -40,7 +40,7 @@ func (p *Platform) RegisterUser(ctx context.Context, username, password, display
 	if err != nil {
 		return "", nil, kernel.AsError(err)
 	}
-	p.carryOut(ctx, join)
+	_ = p.carryOut(ctx, join) // postponed when it fails
 	return token, profile, nil
 }
 
@@ -204,7 +204,7 @@ func (p *Platform) deleteAccount(ctx context.Context, who account.Sender, comman
 	if err := p.tell(ctx, account.Ref(who.ID), command); err != nil {
 		return err
 	}
-	p.carryOut(ctx, forget)
+	_ = p.carryOut(ctx, forget) // postponed when it fails
 	return nil
 }
 

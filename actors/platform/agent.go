@@ -56,7 +56,7 @@ func (p *Platform) RegisterAgent(ctx context.Context, r SelfRegistration) (*Regi
 	if err := p.carryOut(ctx, found); err != nil {
 		return nil, err
 	}
-	p.carryOut(ctx, join)
+	_ = p.carryOut(ctx, join) // postponed when it fails
 	record, err := p.record(ctx, found.Agency)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (p *Platform) CreateAgent(ctx context.Context, id *Identity, n NewAgent) (*
 	if err != nil {
 		return nil, "", kernel.AsError(err)
 	}
-	p.carryOut(ctx, join)
+	_ = p.carryOut(ctx, join) // postponed when it fails
 	return profile, token, nil
 }
 

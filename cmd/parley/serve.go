@@ -195,7 +195,7 @@ func (s *server) listen(ctx context.Context) error {
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(s.listener) }()
-	fmt.Fprintf(s.out, "listening on http://%s\n", s.listener.Addr())
+	_, _ = fmt.Fprintf(s.out, "listening on http://%s\n", s.listener.Addr())
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)

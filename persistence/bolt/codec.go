@@ -111,7 +111,8 @@ func (h *head) locate(stream string, events *bbolt.Bucket, scratch []byte) ([]by
 	}
 	scratch = eventKey(scratch[:0], stream, math.MaxUint64)
 	c := events.Cursor()
-	k, v := c.Seek(scratch)
+	k, _ := c.Seek(scratch)
+	var v []byte
 	if k == nil {
 		k, v = c.Last()
 	} else {

@@ -6,6 +6,7 @@ import (
 
 	"parley/actors/account"
 	"parley/actors/agency"
+	"parley/actors/command"
 	"parley/actors/platform"
 )
 
@@ -63,6 +64,7 @@ type agencies interface {
 type messages interface {
 	Messages(ctx context.Context, id *platform.Identity, agencyID string, q platform.History) ([]json.RawMessage, error)
 	Post(ctx context.Context, id *platform.Identity, agencyID string, m agency.NewMessage) (msg json.RawMessage, earlier bool, err error)
+	Command(ctx context.Context, id *platform.Identity, agencyID, content string) (command.Result, error)
 	EditMessage(ctx context.Context, id *platform.Identity, agencyID, messageID, content string) (json.RawMessage, error)
 	DeleteMessage(ctx context.Context, id *platform.Identity, agencyID, messageID string) error
 }

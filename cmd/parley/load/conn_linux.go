@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -63,7 +64,7 @@ func (l *loop) read(c *conn) {
 	kept := copy(l.buf, c.rest)
 	n, err := unix.Read(c.fd, l.buf[kept:])
 	switch {
-	case err == unix.EAGAIN || err == unix.EINTR:
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
 		return
 	case err != nil:
 		l.drop(c, "read: "+err.Error())

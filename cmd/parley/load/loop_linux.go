@@ -115,7 +115,7 @@ func (l *loop) rest(phase int32) {
 
 // wait arms the timer for what is due next and answers the poller's limit in milliseconds.
 func (l *loop) wait(phase int32) int {
-	due := int64(0)
+	var due int64
 	switch {
 	case phase == phasePost && len(l.turns) > 0:
 		due = l.turns[0].due

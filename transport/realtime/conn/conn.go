@@ -55,7 +55,6 @@ type Conn struct {
 	readErr error
 	early   []byte // bytes that came behind the HTTP request
 	pace    pace
-	limit   int  // largest message
 	ran     bool // this goroutine called a handler: its stack has grown
 	renew   bool // tryRead found nothing and ran is set
 	discard bool // the client broke the protocol: nothing it sends is looked at
