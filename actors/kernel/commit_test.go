@@ -265,7 +265,7 @@ func TestStalledStoreRefusesCalls(t *testing.T) {
 	for a := range actors {
 		sum += must[ledgerState](h, fmt.Sprint(a), get{}).Sum
 	}
-	if good != sum || int(good) != waiting {
+	if good != sum || int(good) < waiting || good > commitQueue+actors {
 		t.Errorf("%d confirmed, %d stored, %d had waited", good, sum, waiting)
 	}
 }
