@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/e2e/client"
+	"parley/e2e/process"
+)
+
+// wait is how long a test waits for anything that should happen soon.
+const wait = 20 * time.Second
+
+// exempt frees this machine from the limits of requests per address.
+var exempt = []string{"--rate-limit-exempt", "127.0.0.0/8,::1"}
+
+// fixture is what all tests share: the program, and a server for those that need none of their own.
+var fixture struct {
+	dir    string
+	build  func() error
+	common func() (*process.Server, error)
+	used   bool
+}
+
+func binary() string { return filepath.Join(fixture.dir, "parley") }
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "parley-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	fixture.dir = dir
+	fixture.build = sync.OnceValue(func() error { return process.Build(context.Background(), binary()) })
+	fixture.common = sync.OnceValues(func() (*process.Server, error) {
+		if err := fixture.build(); err != nil {
+			return nil, err
+		}
+		fixture.used = true
+		return process.Start(context.Background(), process.Options{Binary: binary(), DataDir: filepath.Join(dir, "common"), Args: exempt})
+	})
+	code := m.Run()
+	if fixture.used {
+		if err := endCommon(); err != nil {
+			fmt.Fprintln(os.Stderr, "FAIL: the common server:", err)
+			code = max(code, 1)
+		}
+	}
+	return code
+}
+
+// endCommon ends the common server in the good way, after all that the tests did to it.
+func endCommon() error {
+	s, err := fixture.common()
+	if err != nil {
+		return err
+	}
+	if !s.Running() {
+		return fmt.Errorf("it has ended by itself:\n%s", s.Log())
+	}
+	code, err := s.Terminate()
+	if err == nil && code != 0 {
+		err = fmt.Errorf("its exit code is %d:\n%s", code, s.Log())
+	}
+	if err == nil {
+		err = checkLog(s.Log())
+	}
+	return err
+}
+
+// checkLog looks for what a healthy server never writes.
+func checkLog(log string) error {
+	for _, line := range strings.Split(log, "\n") {
+		for _, bad := range []string{"panic", "fatal error", "level=ERROR", "DATA RACE"} {
+			if strings.Contains(line, bad) {
+				return fmt.Errorf("the server logged %q; all of its log:\n%s", line, log)
+			}
+		}
+	}
+	return nil
+}
+
+// common returns a client of the server that the tests share.
+func common(t *testing.T) client.API {
+	t.Helper()
+	s, err := fixture.common()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.API{Base: s.URL()}
+}
+
+// own starts a server for one test, on a data folder of its own; args beyond exempt. At the end of the test it is killed,
+// if it still runs, and its log is checked.
+func own(t *testing.T, args ...string) *process.Server {
+	t.Helper()
+	return ownIn(t, filepath.Join(t.TempDir(), "data"), append(append([]string(nil), exempt...), args...)...)
+}
+
+// ownIn is own with a given data folder and exactly the given arguments.
+func ownIn(t *testing.T, dir string, args ...string) *process.Server {
+	t.Helper()
+	if err := fixture.build(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := process.Start(t.Context(), process.Options{Binary: binary(), DataDir: dir, Args: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Kill(); err != nil {
+			t.Error(err)
+		}
+		if err := checkLog(s.Log()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
