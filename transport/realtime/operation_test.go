@@ -1,0 +1,82 @@
+package realtime
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"parley/actors/agency"
+	"parley/actors/kernel"
+	"parley/actors/session"
+)
+
+func TestOperationsDecode(t *testing.T) {
+	since := uint64(7)
+	for _, tc := range []struct {
+		event, data string
+		want        any
+	}{
+		{"join-agency", `{"agencyId":"a"}`, session.Join{AgencyID: "a"}},
+		{"join-agency", `{"agency_id":"a","since":7}`, session.Join{AgencyID: "a", Since: &since}},
+		{"join-agency", `{"agencyId":"a","since":null,"other":[1]}`, session.Join{AgencyID: "a"}},
+		{"leave-agency", `{"agencyId":"a"}`, session.Leave{AgencyID: "a"}},
+		{"send-message", `{"agencyId":"a","content":"x","type":null,"silent":true,"clientId":"c","reply_to":"r"}`,
+			session.Send{AgencyID: "a", Silent: true, Message: agency.NewMessage{Content: "x", ClientID: "c", ReplyTo: "r"}}},
+		{"edit-message", `{"agencyId":"a","message_id":"m","content":"y"}`, session.Edit{AgencyID: "a", MessageID: "m", Content: "y"}},
+		{"delete-message", ` {"agencyId":"a","messageId":"m"}`, session.Delete{AgencyID: "a", MessageID: "m"}},
+	} {
+		got, err := operations[tc.event].decode([]byte(tc.data))
+		if err != nil || !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s %s: got %+v, %v, want %+v", tc.event, tc.data, got, err, tc.want)
+		}
+	}
+}
+
+func TestOperationsRefuseWithTheField(t *testing.T) {
+	for _, tc := range []struct{ event, data, want string }{
+		{"join-agency", ``, "must be an object"},
+		{"join-agency", `[]`, "must be an object"},
+		{"join-agency", `"a"`, "must be an object"},
+		{"join-agency", `{`, "no valid JSON"},
+		{"join-agency", `{}`, "agencyId is required"},
+		{"join-agency", `{"agencyId":5}`, "agencyId must be a string, not a number"},
+		{"join-agency", `{"agencyId":"a","since":-1}`, "since must be a whole number"},
+		{"join-agency", `{"agencyId":"a","since":"7"}`, "since must be a whole number"},
+		{"join-agency", `{"agencyId":"a/b"}`, "nothing with this agencyId"},
+		{"join-agency", `{"agencyId":"` + strings.Repeat("a", maxID+1) + `"}`, "nothing with this agencyId"},
+		{"send-message", `{"agencyId":"a","content":{}}`, "content must be a string, not a object"},
+		{"send-message", `{"agencyId":"a","silent":"yes"}`, "silent must be a boolean"},
+		{"edit-message", `{"agencyId":"a","content":"x"}`, "messageId is required"},
+		{"delete-message", `{"messageId":"a"}`, "agencyId is required"},
+	} {
+		got, err := operations[tc.event].decode([]byte(tc.data))
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s %s: got %+v, %v, want an error with %q", tc.event, tc.data, got, err, tc.want)
+		}
+		if e := kernel.AsError(err); e != nil && e.Code != kernel.CodeInvalid && e.Code != kernel.CodeNotFound {
+			t.Errorf("%s %s: code %d", tc.event, tc.data, e.Code)
+		}
+	}
+	if err := unknownOperation(strings.Repeat("x", 500)); len(err.Error()) > 100 {
+		t.Errorf("a stranger's word is repeated at length: %s", err)
+	}
+}
+
+func FuzzOperations(f *testing.F) {
+	f.Add("send-message", []byte(`{"agencyId":"a","content":"x","metadata":{"a":1}}`))
+	f.Add("join-agency", []byte(`{"agencyId":"a","since":18446744073709551615}`))
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		op, ok := operations[name]
+		if !ok {
+			t.Skip()
+		}
+		got, err := op.decode(data)
+		if err == nil && !json.Valid(data) {
+			t.Fatalf("%s accepts %q as %+v", name, data, got)
+		}
+		if err != nil && kernel.AsError(err).Code == kernel.CodeInternal {
+			t.Fatalf("%s fails on %q: %v", name, data, err)
+		}
+	})
+}
