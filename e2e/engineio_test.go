@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"parley/e2e/client"
+)
+
+const engine = "/socket.io/?EIO=4&transport=websocket"
+
+// handshaken opens an Engine.IO connection, reads its handshake and says nothing.
+func handshaken(t *testing.T, api client.API, path string) *websocket.Conn {
+	t.Helper()
+	c, err := client.DialRaw(soon(t), api.Base+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.CloseNow() })
+	var open struct {
+		SID                                   string
+		Upgrades                              []string
+		PingInterval, PingTimeout, MaxPayload int
+	}
+	text := packet(t, c)
+	if err := json.Unmarshal([]byte(text[1:]), &open); err != nil || text[0] != '0' || open.SID == "" || open.Upgrades == nil || len(open.Upgrades) != 0 ||
+		open.PingInterval != 25000 || open.PingTimeout != 20000 || open.MaxPayload != 8<<20 {
+		t.Fatalf("the handshake is %s, %v", text, err)
+	}
+	return c
+}
+
+// packet reads a text frame.
+func packet(t *testing.T, c *websocket.Conn) string {
+	t.Helper()
+	kind, text, err := c.Read(soon(t))
+	if err != nil || kind != websocket.MessageText || len(text) == 0 {
+		t.Fatalf("read %v %q, %v", kind, text, err)
+	}
+	return string(text)
+}
+
+// TestEngineIO: the layer below Socket.IO, as clients with other habits use it (clients.md 3.1).
+func TestEngineIO(t *testing.T) {
+	t.Parallel()
+	api := common(t)
+	ann := user(t, api, "ann")
+	c := handshaken(t, api, "/socket.io/?transport=websocket&t=1700000000.5&EIO=4") // the order of another client
+	write(t, c, `40/admin,{"token":"`+ann.Token+`"}`)
+	if got := packet(t, c); !strings.HasPrefix(got, `44/admin,{"message":`) {
+		t.Errorf("another namespace is answered with %s", got)
+	}
+	write(t, c, `40{"token":"`+ann.Token+`"}`)
+	if got := packet(t, c); !strings.HasPrefix(got, `40{"sid":"`) {
+		t.Fatalf("CONNECT is answered with %s", got)
+	}
+	write(t, c, `421["send-message",{"agencyId":"none","content":"x"},"a second argument",[3]]`)
+	if got := packet(t, c); !strings.HasPrefix(got, `431[{"ok":false`) {
+		t.Errorf("an event with more arguments is answered with %s", got)
+	}
+	write(t, c, `420["frobnicate"]`)
+	if got := packet(t, c); !strings.HasPrefix(got, `430[{"ok":false`) {
+		t.Errorf("ack number 0 is answered with %s", got)
+	}
+	write(t, c, `41`) // the client's own farewell
+	write(t, c, `40{"token":"`+ann.Token+`"}`)
+	if got := packet(t, c); !strings.HasPrefix(got, `40{"sid":"`) {
+		t.Errorf("CONNECT after a disconnect is answered with %s", got)
+	}
+	write(t, c, `1`)
+	closes(t, c, websocket.StatusNormalClosure)
+}
+
+// TestEngineIOBadPackets: what can't be understood ends the connection, and only that one.
+func TestEngineIOBadPackets(t *testing.T) {
+	t.Parallel()
+	api := common(t)
+	ann := user(t, api, "ann")
+	auth := `40{"token":"` + ann.Token + `"}`
+	for name, c := range map[string]struct {
+		first  string // before the bad packet
+		packet string
+		code   websocket.StatusCode
+	}{
+		"event before CONNECT": {"", `42["join-agency",{}]`, 1008},
+		"empty":                {auth, ``, 1002},
+		"unknown type":         {auth, `9`, 1002},
+		"no event name":        {auth, `42[]`, 1002},
+		"name is a number":     {auth, `42[5,{}]`, 1002},
+		"no JSON":              {auth, `42["join-agency",`, 1002},
+		"deep":                 {auth, `42["join-agency",` + strings.Repeat("[", 100_000), 1002},
+		"second CONNECT":       {auth, auth, 1002},
+		"binary event":         {auth, `451-["join-agency",{"_placeholder":true,"num":0}]`, 1003},
+		"huge ack":             {auth, `42` + strings.Repeat("9", 40) + `["x"]`, 1002},
+		"upgrade probe":        {auth, `2probe`, 1002},
+		"invalid UTF-8":        {auth, "42[\"\xff\"]", 1007},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := handshaken(t, api, engine)
+			if c.first != "" {
+				write(t, conn, c.first)
+				packet(t, conn)
+			}
+			write(t, conn, c.packet)
+			closes(t, conn, c.code)
+		})
+	}
+	t.Run("binary frame", func(t *testing.T) {
+		conn := handshaken(t, api, engine)
+		write(t, conn, auth)
+		packet(t, conn)
+		if err := conn.Write(soon(t), websocket.MessageBinary, bytes.Repeat([]byte{4}, 10)); err != nil {
+			t.Fatal(err)
+		}
+		closes(t, conn, 1003)
+	})
+	t.Run("polling", func(t *testing.T) {
+		res, err := http.Get(api.Base + "/socket.io/?EIO=4&transport=polling")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode < 200 || res.StatusCode > 499 || !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") && res.StatusCode >= 400 {
+			t.Errorf("polling is answered with %d %s", res.StatusCode, res.Header.Get("Content-Type"))
+		}
+	})
+}
+
+// TestHeartbeat: the server asks within its interval of 25 seconds, and a client that answers stays.
+func TestHeartbeat(t *testing.T) {
+	t.Parallel()
+	api := common(t)
+	ann := user(t, api, "ann")
+	conn := handshaken(t, api, engine)
+	write(t, conn, `40{"token":"`+ann.Token+`"}`)
+	packet(t, conn)
+	if got := packetWithin(t, conn, 35*time.Second); got != "2" {
+		t.Fatalf("got %q, want a ping", got)
+	}
+	write(t, conn, "3")
+	write(t, conn, `421["frobnicate"]`)
+	if got := packet(t, conn); !strings.HasPrefix(got, "431[") {
+		t.Errorf("after the heartbeat came %q", got)
+	}
+}
+
+func packetWithin(t *testing.T, c *websocket.Conn, limit time.Duration) string {
+	t.Helper()
+	type outcome struct {
+		text []byte
+		err  error
+	}
+	got := make(chan outcome, 1)
+	go func() {
+		_, text, err := c.Read(t.Context())
+		got <- outcome{text, err}
+	}()
+	select {
+	case o := <-got:
+		if o.err != nil {
+			t.Fatal(o.err)
+		}
+		return string(o.text)
+	case <-time.After(limit):
+		t.Fatalf("nothing came within %s", limit)
+	}
+	panic("unreachable")
+}
