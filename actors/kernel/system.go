@@ -37,6 +37,7 @@ type System struct {
 	actors    *actor.ActorSystem
 	committer *Committer
 	readers   *pool
+	runs      *dispatcher
 	restart   actor.SupervisorStrategy
 	stop      actor.SupervisorStrategy
 	ephemeral *actor.Props
@@ -62,7 +63,9 @@ func NewSystem(o Options) *System {
 	s.stop = actor.NewOneForOneStrategy(0, 0, func(any) actor.Directive { return actor.StopDirective })
 	s.committer = NewCommitter(o.Store)
 	s.readers = newPool()
-	s.ephemeral = actor.PropsFromProducer(s.takeHandoff, actor.WithMailbox(s.takeMailbox), actor.WithGuardian(s.stop))
+	s.runs = newDispatcher()
+	s.ephemeral = actor.PropsFromProducer(s.takeHandoff, actor.WithMailbox(s.takeMailbox), actor.WithDispatcher(s.runs),
+		actor.WithGuardian(s.stop))
 	return s
 }
 
@@ -72,6 +75,7 @@ func (s *System) Close() {
 	s.committer.Close()
 	s.readers.close()
 	s.actors.Shutdown()
+	s.runs.close()
 }
 
 // Read runs f in the bounded reading pool. It reports false when the pool is full; f then never runs.
@@ -147,7 +151,7 @@ func (s *System) supervised(p *Process, build func() Behavior) {
 	}
 	p.behavior = build()
 	s.actors.Root.Spawn(actor.PropsFromProducer(produce,
-		actor.WithMailbox(func() actor.Mailbox { return p.box }), actor.WithGuardian(s.restart)))
+		actor.WithMailbox(func() actor.Mailbox { return p.box }), actor.WithDispatcher(s.runs), actor.WithGuardian(s.restart)))
 }
 
 // host adapts a Behavior to Proto.Actor.
