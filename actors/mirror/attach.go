@@ -140,25 +140,21 @@ func (m *Mirror) readMissed(a *arrival, since uint64) {
 	}
 }
 
-// collectMissed reads the log behind since, which is known to go at least until.
+// collectMissed reads the log behind since up to until, the last event that the room has got: what comes later is on its
+// way to the room and would come twice. The events that do not fit are only counted.
 func collectMissed(ctx context.Context, store persistence.Store, id string, since, until uint64, have int) (r missedRead) {
 	r.upTo = since
-	bytes := 0
-	for looked := 0; ; {
-		page, err := store.Events(ctx, persistence.Stream(persistence.StreamAgency, id), r.upTo, gapPage)
+	bytes, looked := 0, 0
+	for at := since; at < until; {
+		page, err := store.Events(ctx, persistence.Stream(persistence.StreamAgency, id), at, int(min(gapPage, until-at)))
 		if err != nil {
 			r.err = fmt.Errorf("read what was missed: %w", err)
 			return r
 		}
-		if len(page) == 0 {
-			r.lost = r.upTo < until
-			return r
+		if looked += len(page); len(page) == 0 || page[0].Seq != at+1 || looked > maxMissedRead {
+			return missedRead{lost: true}
 		}
-		if page[0].Seq != r.upTo+1 || looked+len(page) > maxMissedRead {
-			r.lost = true
-			return r
-		}
-		looked += len(page)
+		at = page[len(page)-1].Seq
 		for i := range page {
 			w, ok, err := agency.Render(id, &page[i])
 			if err != nil {
@@ -166,19 +162,20 @@ func collectMissed(ctx context.Context, store persistence.Store, id string, sinc
 				return r
 			}
 			if ok && !w.Soft {
-				if bytes += len(w.Data); bytes > maxMissedBytes && len(r.missed) > 0 {
-					r.more = true
-					return r
+				if have++; have > maxMissed {
+					return missedRead{lost: true}
 				}
-				r.missed = append(r.missed, &Event{Name: w.Name, Data: w.Data, Seq: page[i].Seq})
+				bytes += len(w.Data)
+				if r.more = r.more || bytes > maxMissedBytes && len(r.missed) > 0; !r.more {
+					r.missed = append(r.missed, &Event{Name: w.Name, Data: w.Data, Seq: page[i].Seq})
+				}
 			}
-			r.upTo = page[i].Seq
-			if have+len(r.missed) > maxMissed {
-				r.lost = true
-				return r
+			if !r.more {
+				r.upTo = page[i].Seq
 			}
 		}
 	}
+	return r
 }
 
 func (m *Mirror) missedRead(r missedRead) {
