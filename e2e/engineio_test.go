@@ -77,6 +77,30 @@ func TestEngineIO(t *testing.T) {
 	closes(t, c, websocket.StatusNormalClosure)
 }
 
+// TestFarewell: a client that has said its farewell and then neither connects again nor goes is no better than one that
+// never said who it is: the same ten seconds, or it would count against no limit (decisions 31, 45).
+func TestFarewell(t *testing.T) {
+	t.Parallel()
+	api := common(t)
+	c := handshaken(t, api, engine)
+	write(t, c, `40{"token":"`+user(t, api, "ann").Token+`"}`)
+	packet(t, c)
+	write(t, c, `41`)
+	ctx := soon(t)
+	for {
+		_, text, err := c.Read(ctx)
+		if ctx.Err() != nil {
+			t.Fatalf("the connection is still there after %s", wait)
+		}
+		if err != nil {
+			return
+		}
+		if string(text) == "2" {
+			write(t, c, "3")
+		}
+	}
+}
+
 // TestEngineIOBadPackets: what can't be understood ends the connection, and only that one.
 func TestEngineIOBadPackets(t *testing.T) {
 	t.Parallel()

@@ -223,7 +223,8 @@ func TestSocketIOEviction(t *testing.T) {
 	}
 }
 
-// TestSocketIORestart: a client that asks for what it missed misses nothing over kill -9 and restart, with the same token.
+// TestSocketIORestart: a client that asks for what it missed misses nothing over kill -9, SIGTERM and restarts, with the
+// same token.
 func TestSocketIORestart(t *testing.T) {
 	t.Parallel()
 	server := own(t)
@@ -235,9 +236,11 @@ func TestSocketIORestart(t *testing.T) {
 	s.event("agency-joined")
 	s.say(map[string]string{"say": "one"})
 	s.event("message")
-	restart := func(between func()) client.Joined {
+	kill := server.Kill
+	terminate := func() error { _, err := server.Terminate(); return err }
+	restart := func(end func() error, between func()) client.Joined {
 		t.Helper()
-		if err := server.Kill(); err != nil {
+		if err := end(); err != nil {
 			t.Fatal(err)
 		}
 		s.kind("disconnect")
@@ -249,7 +252,7 @@ func TestSocketIORestart(t *testing.T) {
 		return decoded[client.Joined](t, s.event("agency-joined"))
 	}
 	// Whether the client is back before or after these posts, it sees each of them once: as missed or as an event.
-	j := restart(func() {
+	j := restart(kill, func() {
 		bob.post(t, g, "two")
 		bob.post(t, g, "three")
 	})
@@ -271,7 +274,7 @@ func TestSocketIORestart(t *testing.T) {
 	if want := marshal(t, []string{"two", "three", "four"}); marshal(t, got) != want {
 		t.Fatalf("after the restart came %v, want %s", got, want)
 	}
-	j = restart(func() {})
+	j = restart(terminate, func() {})
 	if j.Recovered == nil || !*j.Recovered || len(j.Missed) != 0 {
 		t.Fatalf("after the second restart: %v", &j)
 	}
