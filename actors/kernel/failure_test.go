@@ -71,8 +71,8 @@ func TestPanicAmongThoseWhoWait(t *testing.T) {
 // Commands that wait for each other within an actor are answered when it is rebuilt under them.
 func TestParkedCommandsAreAnswered(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		break_ func(h *house)
+		name  string
+		spoil func(h *house)
 	}{
 		{"by a panic", func(h *house) {
 			_, err := ask[Done](h, "a", boom{})
@@ -92,7 +92,7 @@ func TestParkedCommandsAreAnswered(t *testing.T) {
 				got.call(h.dir, ref("a"), parked{until})
 			}
 			must[ledgerState](h, "a", get{})
-			c.break_(h)
+			c.spoil(h)
 			got.wait(t) // before the read that they wait for is over
 			for _, err := range got.errs {
 				wants(t, "parked", err, CodeUnavailable)

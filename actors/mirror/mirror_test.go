@@ -161,9 +161,13 @@ func TestMirrorFailure(t *testing.T) {
 
 // Who is no member any more sees nothing more.
 func TestEviction(t *testing.T) {
-	for name, go_ := range map[string]func(w *actortest.World, who *platform.Identity, room string) error{
-		"leave":   func(w *actortest.World, who *platform.Identity, room string) error { return w.Platform.Leave(ctx, who, room) },
-		"account": func(w *actortest.World, who *platform.Identity, _ string) error { return w.Platform.DeleteAccount(ctx, who, nil) },
+	for name, end := range map[string]func(w *actortest.World, who *platform.Identity, room string) error{
+		"leave": func(w *actortest.World, who *platform.Identity, room string) error {
+			return w.Platform.Leave(ctx, who, room)
+		},
+		"account": func(w *actortest.World, who *platform.Identity, _ string) error {
+			return w.Platform.DeleteAccount(ctx, who, nil)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := actortest.New(t)
@@ -179,7 +183,7 @@ func TestEviction(t *testing.T) {
 				enter(t, sb, one, room, nil)
 				bobs, last = append(bobs, one), sb
 			}
-			if err := go_(w, bob, room); err != nil {
+			if err := end(w, bob, room); err != nil {
 				t.Fatal(err)
 			}
 			eventuallySees(w, socket, w.Post(ann, room, "without bob").Seq)
