@@ -370,8 +370,8 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// TestRecoveryOfTooMuch: more than 1,000 events are not repeated. They are deletions, since those are small: as many
-// messages would be cut for their size before.
+// TestRecoveryOfTooMuch: more than 1,000 events are not repeated, and 1,000 are. Those are deletions, since they are small:
+// as many messages come in parts.
 func TestRecoveryOfTooMuch(t *testing.T) {
 	t.Parallel()
 	const sockets, each = 11, 91 // 1,001 in all, within the burst of each socket
@@ -402,6 +402,10 @@ func TestRecoveryOfTooMuch(t *testing.T) {
 	j, err := open[0].Join(soon(t), g.ID, &before)
 	if err != nil || j.Recovered == nil || *j.Recovered || len(j.Missed) != 0 || j.Seq != before+sockets*each {
 		t.Fatalf("1,001 events: %v, %v", j, err)
+	}
+	long := uint64(1) // messages too, which would be cut for their size if they were repeated
+	if j, err = open[0].Join(soon(t), g.ID, &long); err != nil || j.Recovered == nil || *j.Recovered || len(j.Missed) != 0 || j.More {
+		t.Fatalf("2,002 events: %v, %v", j, err)
 	}
 	before++
 	if j, err = open[0].Join(soon(t), g.ID, &before); err != nil || j.Recovered == nil || !*j.Recovered || len(j.Missed) != 1000 || j.More {
