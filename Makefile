@@ -21,7 +21,13 @@ help: ## list the verbs
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
 run: build ## build the server and start it; options as PARLEY_… variables
-	./bin/parley serve
+	@at="http://$${PARLEY_LISTEN:-127.0.0.1:8080}"; printf '%s\n' \
+		"Starting Parley. When it says \"listening\", go on in another terminal:" "" \
+		"  curl -s $$at/api/agents/register -H 'Content-Type: application/json' -d '{\"name\":\"My Bot\"}'" \
+		"  curl -s $$at/api/auth/register -H 'Content-Type: application/json' -d '{\"username\":\"ann\",\"password\":\"correct horse\"}'" "" \
+		"The first makes an agent with a room of its own, the second a person; both are in the Lobby." \
+		"README.md goes on from there (\"A first conversation\"). Ctrl-C stops the server; the data stays in ./data." ""
+	@./bin/parley serve
 
 build: ## build ./bin/parley
 	$(GO) build -trimpath -o bin/parley ./cmd/parley

@@ -39,6 +39,7 @@ const (
 
 	headerTimeout = 10 * time.Second // to read a request's header
 	readTimeout   = 60 * time.Second // to read a request
+	writeTimeout  = 60 * time.Second // to write an answer; live connections have limits of their own
 	idleTimeout   = 2 * time.Minute  // between two requests of a connection
 	maxHeader     = 32 << 10         // bytes of a request's header
 )
@@ -191,8 +192,8 @@ func (s *server) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.http = &http.Server{Handler: api, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+	s.http = &http.Server{Handler: api, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(s.listener) }()
 	_, _ = fmt.Fprintf(s.out, "listening on http://%s\n", s.listener.Addr())
