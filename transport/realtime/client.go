@@ -39,9 +39,14 @@ var _ session.Socket = (*client)(nil)
 
 func (s *Server) newClient(c *conn.Conn, w wire) *client {
 	cl := &client{server: s, conn: c, wire: w, replied: make(chan struct{}, 1)}
-	c.SetReadLimit(authLimit)
-	cl.late = time.AfterFunc(AuthTimeout, func() { c.Close(CloseUnauthorized, "no credential in time") })
+	cl.expectCredential()
 	return cl
+}
+
+// expectCredential ends a connection that is not admitted in time, and holds its messages short until it is.
+func (c *client) expectCredential() {
+	c.conn.SetReadLimit(authLimit)
+	c.late = time.AfterFunc(AuthTimeout, func() { c.conn.Close(CloseUnauthorized, "no credential in time") })
 }
 
 // admit checks a credential and opens the session; welcome is called before anything else can reach the client. It is

@@ -120,6 +120,7 @@ func (c *socketClient) packet(text []byte) {
 		c.operate(name, data, p.AckID)
 	case p.Type == socketio.Disconnect:
 		c.leave()
+		c.expectCredential() // the client may connect again, but not stay for nothing
 	case p.Type == socketio.Ack: // nothing of ours asks for one
 	default:
 		c.conn.Close(conn.CodeUnsupported, "binary events are not supported")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"parley/actors/agency"
 	"parley/actors/kernel"
@@ -75,10 +76,19 @@ func decode(data []byte, into any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrong):
-		return kernel.Invalid("%s must be a %s, not a %s", wrong.Field, jsonType(wrong.Type.Kind().String()), wrong.Value)
+		field := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:] // without the Go name of what it is embedded in
+		return kernel.Invalid("%s must be %s, not %s", field, article(jsonType(wrong.Type.Kind().String())), article(wrong.Value))
 	default:
 		return kernel.Invalid("the event's data is no valid JSON")
 	}
+}
+
+// article puts the right one in front of a type.
+func article(noun string) string {
+	if strings.ContainsAny(noun[:min(1, len(noun))], "aeiou") {
+		return "an " + noun
+	}
+	return "a " + noun
 }
 
 // jsonType names a Go kind as JSON does.
