@@ -57,7 +57,10 @@ type Conn struct {
 	pace    pace
 	ran     bool // this goroutine called a handler: its stack has grown
 	renew   bool // tryRead found nothing and ran is set
+	lingers bool // a read deadline is set, at which the goroutine is replaced
 	discard bool // the client broke the protocol: nothing it sends is looked at
+
+	lingerAt int64 // hub time in ms at which the deadline was set
 
 	// Read by the wheel.
 	lastRead atomic.Int64 // hub time in ms; busyReading while bytes are being worked on

@@ -14,7 +14,7 @@
 // One goroutine belongs to each connection. It waits for readability at a shallow depth and holds
 // no buffer while it waits; bytes are read into a pooled buffer and parsed from there. A goroutine
 // that has run a handler has a grown stack that the garbage collector could not shrink to the
-// smallest size again, so it is replaced by a fresh one before it waits.
+// smallest size again, so it is replaced by a fresh one once its client has been silent for two seconds.
 //
 // # Writing
 //

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"os"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -15,6 +16,8 @@ const (
 	chunkSize = 16 << 10
 	// napLimit is the longest sleep of a reader that must slow down, so that it notices a close.
 	napLimit = 50 * time.Millisecond
+	// lingerTime is how long a goroutine with a grown stack waits for the next message before it is replaced.
+	lingerTime = 2 * time.Second
 )
 
 type chunk [chunkSize]byte
@@ -65,17 +68,36 @@ func (c *Conn) read() (*chunk, int, error) {
 		}
 		return buf, n, err
 	}
-	err := c.raw.Read(c.tryRead)
-	buf, n := c.chunk, c.chunkN
-	c.chunk = nil
-	if c.renew {
-		c.renew = false
-		return nil, 0, err
+	for {
+		err := c.raw.Read(c.tryRead)
+		buf, n := c.chunk, c.chunkN
+		c.chunk = nil
+		switch {
+		case c.renew:
+			c.renew = false
+			if !c.linger() {
+				return nil, 0, err
+			}
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			c.lingers = false
+			return nil, 0, c.nc.SetReadDeadline(time.Time{})
+		case err == nil:
+			if c.hub.now()-c.lingerAt > lingerTime.Milliseconds()/2 {
+				c.lingers = false // the next wait moves the deadline
+			}
+			return buf, n, c.readErr
+		default:
+			return buf, n, err
+		}
 	}
-	if err == nil {
-		err = c.readErr
-	}
-	return buf, n, err
+}
+
+// linger lets the goroutine wait for a while although its stack has grown: a client that sends often would have a new
+// one grown for each of its messages, which costs more than the message.
+func (c *Conn) linger() bool {
+	c.lingerAt = c.hub.now()
+	c.lingers = c.nc.SetReadDeadline(time.Now().Add(lingerTime)) == nil
+	return c.lingers
 }
 
 // readNow is called by the runtime whenever the socket may be readable; false lets it wait.
@@ -84,8 +106,8 @@ func (c *Conn) readNow(fd uintptr) bool {
 	n, wait, err := tryRead(fd, buf[:])
 	if wait {
 		chunks.Put(buf)
-		c.renew = c.ran
-		return c.ran
+		c.renew = c.ran && !c.lingers
+		return c.renew
 	}
 	c.chunk, c.chunkN, c.readErr = buf, n, err
 	return true
