@@ -141,6 +141,9 @@ func (a *Account) Handle(t *kernel.Turn, command any) {
 // Fulfil removes an outbox entry whose work is done. It answers with kernel.Done, also for an account that is gone.
 type Fulfil struct{ Entry string }
 
+// Creates implements kernel.Creator.
+func (Fulfil) Creates() {}
+
 // RegisterUser makes a user. It answers with a *Profile; CodeTaken if the name is taken.
 type RegisterUser struct {
 	Username     string
@@ -149,6 +152,9 @@ type RegisterUser struct {
 	Session      NewSession
 	Outbox       []persistence.OutboxOp // what is promised with the registration
 }
+
+// Creates implements kernel.Creator.
+func (RegisterUser) Creates() {}
 
 func (a *Account) registerUser(t *kernel.Turn, c RegisterUser) {
 	name, err := CheckText("displayName", c.DisplayName, MaxDisplayName)

@@ -22,6 +22,9 @@ type RegisterAgent struct {
 	Outbox      []persistence.OutboxOp
 }
 
+// Creates implements kernel.Creator.
+func (RegisterAgent) Creates() {}
+
 func (a *Account) registerAgent(t *kernel.Turn, c RegisterAgent) {
 	s, err := a.newAgent(t, c)
 	if err != nil {

@@ -26,6 +26,9 @@ type Found struct {
 	Done  string         // outbox entry that this fulfils, if any
 }
 
+// Creates implements kernel.Creator.
+func (Found) Creates() {}
+
 func (a *Agency) found(t *kernel.Turn, c Found) {
 	if a.s.ID != "" {
 		a.foundAgain(t, c)
@@ -205,6 +208,9 @@ const purgePage = 200
 
 // Purge takes one step of the clean-up after a dissolved agency. It answers with Purged; the caller asks until all is gone.
 type Purge struct{}
+
+// Creates implements kernel.Creator: the promise of a clean-up is fulfilled in any case.
+func (Purge) Creates() {}
 
 // Purged says whether the clean-up is over.
 type Purged struct{ Over bool }

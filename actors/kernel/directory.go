@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"hash/maphash"
+	"strings"
 	"sync"
 	"time"
 )
@@ -81,8 +82,20 @@ func (l *Local) Resident(ref Ref) bool {
 	return sh.actors[ref] != nil
 }
 
-// Call implements Directory.
+// maxID is the longest id of an actor, in bytes.
+const maxID = 128
+
+// validID reports whether an actor can have this id: ids come from outside, and become part of keys in the store.
+func validID(id string) bool {
+	return id != "" && len(id) <= maxID && !strings.ContainsAny(id, "/\x00")
+}
+
+// Call implements Directory. An id that no actor can have is answered with CodeNotFound.
 func (l *Local) Call(ref Ref, command any, reply func(any, error)) {
+	if !validID(ref.ID) {
+		reply(nil, NotFound("there is no such %s", ref.Kind))
+		return
+	}
 	l.dispatch(ref, &call{ref: ref, command: command, reply: reply, dir: l})
 }
 

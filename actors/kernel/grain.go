@@ -52,6 +52,10 @@ type Entity interface {
 	Retain() (events uint64, age time.Duration)
 }
 
+// Creator is a command that may write to a stream that has no events yet. Other commands meet an empty entity there and
+// can only be refused: asking for what does not exist leaves no trace in the store.
+type Creator interface{ Creates() }
+
 // Grain is what an entity sees of its own actor outside a turn.
 type Grain interface {
 	ID() string
@@ -79,6 +83,7 @@ type grain struct {
 	entity  Entity
 
 	loading  bool
+	absent   bool // the stream has no events and was not acquired
 	broken   bool
 	stopping bool
 	waiting  []*Request // commands that came while loading
@@ -103,6 +108,7 @@ type held struct {
 
 type loaded struct {
 	owner  *grain
+	absent bool
 	lease  persistence.Lease
 	events []persistence.Event
 	err    error
@@ -127,7 +133,7 @@ func (g *grain) Last() uint64    { return g.seq }
 
 func (g *grain) Start(p *Process) {
 	g.process, g.sys = p, p.sys
-	g.load()
+	g.load(false)
 }
 
 func (g *grain) Receive(msg any) {
@@ -204,6 +210,11 @@ func (g *grain) command(r *Request) {
 		g.waiting = append(g.waiting, r)
 		return
 	}
+	if _, creates := r.Command.(Creator); creates && g.absent {
+		g.waiting = append(g.waiting, r)
+		g.load(true)
+		return
+	}
 	if len(g.open) >= max(g.openLook, openSlack) {
 		g.dropAnswered()
 	}
@@ -226,19 +237,33 @@ func (g *grain) dropAnswered() {
 	g.openLook = min(2*len(g.open), openLimit)
 }
 
-// load acquires the stream and reads the state, in the reading pool.
-func (g *grain) load() {
-	g.loading, g.entity = true, nil
+// load acquires the stream and reads the state, in the reading pool. A stream without events is acquired only to create.
+func (g *grain) load(create bool) {
+	g.disown() // of an absent one: refused already, or waiting for a read that is in vain
+	g.loading, g.absent, g.entity = true, false, nil
 	ok := g.sys.readers.run(func() {
 		m := &loaded{owner: g}
 		ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
 		defer cancel()
-		m.lease, m.events, m.err = readState(ctx, g.sys.Store, g.stream)
+		if !create {
+			m.absent, m.err = isAbsent(ctx, g.sys.Store, g.stream)
+		}
+		if !m.absent && m.err == nil {
+			m.lease, m.events, m.err = readState(ctx, g.sys.Store, g.stream)
+		}
 		g.process.Tell(m)
 	})
 	if !ok {
 		g.abandon(ErrOverloaded)
 	}
+}
+
+func isAbsent(ctx context.Context, store persistence.Store, stream string) (bool, error) {
+	_, last, err := store.Head(ctx, stream)
+	if err != nil {
+		return false, fmt.Errorf("look at %s: %w", stream, err)
+	}
+	return last == 0, nil
 }
 
 func readState(ctx context.Context, store persistence.Store, stream string) (l persistence.Lease, events []persistence.Event, err error) {
@@ -299,15 +324,15 @@ func (g *grain) restore(m *loaded) {
 		}
 		g.lastAt = m.events[i].At
 	}
-	g.loading = false
+	g.loading, g.absent = false, m.absent
 	g.entity.Ready(g)
-	for len(g.waiting) > 0 { // one by one: those behind a command that panics are not lost
+	// One by one: those behind a command that panics are not lost, and one that creates the stream starts a load anew.
+	for len(g.waiting) > 0 && !g.loading && !g.broken {
 		r := g.waiting[0]
 		g.waiting[0] = nil
 		g.waiting = g.waiting[1:]
 		g.command(r)
 	}
-	g.waiting = nil
 }
 
 func (g *grain) loadSnapshot(s *persistence.Snapshot) error {
@@ -393,7 +418,7 @@ func (g *grain) reload() {
 	fresh := &grain{process: g.process, sys: g.sys, stream: g.stream, id: g.id, build: g.build, waiting: g.waiting}
 	g.waiting = nil
 	g.process.behavior = fresh
-	fresh.load()
+	fresh.load(false)
 }
 
 // sleep writes a last snapshot and stops, unless there is a reason to stay.

@@ -58,6 +58,12 @@ type (
 	parked      struct{ until <-chan struct{} } // reads until then, one after the other
 )
 
+func (add) Creates()         {}
+func (take) Creates()        {}
+func (many) Creates()        {}
+func (huge) Creates()        {}
+func (boomRelease) Creates() {}
+
 type entry struct {
 	ID string `json:"id,omitempty"`
 	By int64  `json:"by,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"os"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,40 @@ func TestTimesGrow(t *testing.T) {
 		if events[i].At <= events[i-1].At || events[i].Seq != events[i-1].Seq+1 {
 			t.Fatalf("event %d at %d follows %d at %d", events[i].Seq, events[i].At, events[i-1].Seq, events[i-1].At)
 		}
+	}
+}
+
+// Asking for what does not exist leaves nothing in the store.
+func TestAbsentLeavesNoTrace(t *testing.T) {
+	h := newHouse(t)
+	for i := range 20 {
+		if s := must[ledgerState](h, fmt.Sprint("none", i), get{}); s.Sum != 0 {
+			t.Errorf("%+v", s)
+		}
+		_, err := ask[Done](h, fmt.Sprint("none", i), boom{})
+		wants(t, "boom", err, CodeInternal)
+	}
+	h.dir.sweep(1<<63 - 1)
+	eventually(t, "sleep", func() bool { h.dir.sweep(1<<63 - 1); return h.dir.Awake() == 0 })
+	streams, err := h.engine.Streams(context.Background(), "", "", 10)
+	if err != nil || len(streams) != 0 || h.faults.Appends() != 0 {
+		t.Errorf("streams %v, %v, %d appends", streams, err, h.faults.Appends())
+	}
+	until := make(chan struct{})
+	var got answers
+	got.call(h.dir, ref("none1"), parked{until})
+	must[ledgerState](h, "none1", get{})
+	if n := must[int64](h, "none1", add{"1"}); n != 1 {
+		t.Errorf("sum %d", n)
+	}
+	close(until)
+	got.wait(t)
+	for _, id := range []string{"", "a/b", "a\x00", strings.Repeat("x", 129)} {
+		_, err := ask[ledgerState](h, id, get{})
+		wants(t, fmt.Sprintf("%.9q", id), err, CodeNotFound)
+	}
+	if n := h.dir.Awake(); n != 1 {
+		t.Errorf("%d actors are awake for ids that nobody can have", n-1)
 	}
 }
 

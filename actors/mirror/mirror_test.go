@@ -231,7 +231,7 @@ func TestMembersList(t *testing.T) {
 	ann := w.User("ann")
 	cost := func(members int) (int64, int64) {
 		room := w.Room(ann, fmt.Sprint("Room ", members), false)
-		join(t, w, room, members)
+		w.Populate(room, members)
 		zoe := &platform.Identity{Sender: account.Sender{ID: "~zoe", Username: "zoe", Type: account.User}}
 		w.Join(room, zoe) // sorts behind all others
 		sz, sockz := w.Connect(zoe)
