@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"sync"
 	"testing"
 
@@ -41,7 +42,7 @@ func TestMailboxLimit(t *testing.T) {
 	}
 	var over answers
 	over.call(d, Ref{}, get{})
-	if over.left() != 0 || over.errs[0] != error(ErrOverloaded) {
+	if over.left() != 0 || !errors.Is(over.errs[0], ErrOverloaded) {
 		t.Fatalf("one call over the limit: %v", over.errs[0])
 	}
 	p.Tell("messages of the protocol are never refused")
