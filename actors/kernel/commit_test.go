@@ -245,6 +245,9 @@ func TestStalledStoreRefusesCalls(t *testing.T) {
 	for _, err := range more.errs {
 		wants(t, "a call at a stalled store", err, CodeOverloaded)
 	}
+	for a := range actors { // what is in a mailbox now must not find room later
+		eventually(t, "an empty mailbox", func() bool { return queued(h, fmt.Sprint(a)) == 0 })
+	}
 	h.sys.committer.mu.Lock()
 	waiting := len(h.sys.committer.queue)
 	h.sys.committer.mu.Unlock()
