@@ -19,8 +19,13 @@ import (
 // faultsOf hurts the file of a store.
 func faultsOf(path string, clock *fakeClock) storetest.Faults {
 	return storetest.Faults{
-		FailCommits: func(t *testing.T, s persistence.Store) func() { return redirect(t, path, path, unix.O_RDONLY) },
-		FillDisk:    func(t *testing.T, s persistence.Store) func() { return redirect(t, path, "/dev/full", unix.O_RDWR) },
+		FailCommits: func(t *testing.T, s persistence.Store) func() {
+			log := slotPath(logBase(path), 0)
+			return redirect(t, log, log, unix.O_RDONLY)
+		},
+		FillDisk: func(t *testing.T, s persistence.Store) func() {
+			return redirect(t, slotPath(logBase(path), 0), "/dev/full", unix.O_RDWR)
+		},
 		Tear:        func(t *testing.T, round int) bool { return tear(t, path, clock, round) },
 	}
 }
