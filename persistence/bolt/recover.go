@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -25,32 +26,22 @@ type history struct {
 	state    logState
 	segments []*segment // in the order of their use, with their files
 	files    []string   // of all segments, also those that were never used
-	log      *slog.Logger
 }
 
 // openHistory opens the log beside a store for reading. It changes nothing.
-func openHistory(db *bbolt.DB, path string, log *slog.Logger) (h *history, err error) {
+func openHistory(db *bbolt.DB, path string) (*history, error) {
 	id, state, err := readLogState(db, path)
 	if err != nil {
 		return nil, err
 	}
-	h = &history{path: path, state: state, log: log}
-	defer func() {
-		if err != nil {
-			h.close()
-		}
-	}()
+	h := &history{path: path, state: state}
 	for slot := range maxSegments {
 		if err := h.add(slotPath(logBase(path), slot), id); err != nil {
+			h.close()
 			return nil, err
 		}
 	}
-	slices.SortFunc(h.segments, func(a, b *segment) int {
-		if a.index < b.index {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(h.segments, func(a, b *segment) int { return cmp.Compare(a.index, b.index) })
 	return h, nil
 }
 
@@ -271,7 +262,7 @@ func (r *frameReader) search(at int64, after uint64) (bool, error) {
 // recoverLog brings the store's file up to the end of the log and removes the log. Everything is read and checked before
 // anything is changed. It returns the number of the last record.
 func recoverLog(db *bbolt.DB, path string, log *slog.Logger) (uint64, error) {
-	h, err := openHistory(db, path, log)
+	h, err := openHistory(db, path)
 	if err != nil {
 		return 0, err
 	}
@@ -295,8 +286,8 @@ func recoverLog(db *bbolt.DB, path string, log *slog.Logger) (uint64, error) {
 }
 
 // withLog returns the state of a store whose file is only read: what its log has is in memory.
-func withLog(db *bbolt.DB, path string, log *slog.Logger) (*stack, error) {
-	h, err := openHistory(db, path, log)
+func withLog(db *bbolt.DB, path string) (*stack, error) {
+	h, err := openHistory(db, path)
 	if err != nil {
 		return nil, err
 	}

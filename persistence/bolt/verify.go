@@ -53,13 +53,12 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 // Check opens a copy of a store, such as a backup, without changing it, and returns nil when everything in it is whole:
 // its pages, its events with their hashes, and every value. A store that was not closed is checked with its log.
 func Check(ctx context.Context, path string) (err error) {
-	log := slog.New(slog.DiscardHandler)
-	db, err := openFile(ctx, path, true, log)
+	db, err := openFile(ctx, path, true, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	stack, err := withLog(db, path, log)
+	stack, err := withLog(db, path)
 	if err != nil {
 		return err
 	}
