@@ -26,7 +26,7 @@ func faultsOf(path string, clock *fakeClock) storetest.Faults {
 		FillDisk: func(t *testing.T, s persistence.Store) func() {
 			return redirect(t, slotPath(logBase(path), 0), "/dev/full", unix.O_RDWR)
 		},
-		Tear:        func(t *testing.T, round int) bool { return tear(t, path, clock, round) },
+		Tear: func(t *testing.T, round int) bool { return tear(t, path, clock, round) },
 	}
 }
 

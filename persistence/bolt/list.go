@@ -20,6 +20,7 @@ type list struct {
 type node struct {
 	key    []byte
 	latest atomic.Pointer[version]
+	before atomic.Pointer[node] // the root for the first
 	next   []atomic.Pointer[node]
 }
 
@@ -62,6 +63,15 @@ func (l *list) seek(key []byte, path *[listLevels]*node) *node {
 		}
 	}
 	return stop
+}
+
+// previous returns the node before n, nil for none. One that is just being inserted may be left out: no reader's
+// snapshot knows it.
+func (l *list) previous(n *node) *node {
+	if p := n.before.Load(); p != &l.root {
+		return p
+	}
+	return nil
 }
 
 // below returns the last node whose key is less than key, or the very last one when key is nil; nil for none.

@@ -73,7 +73,7 @@ func (r *rows) settle(l *layer) {
 
 func (r *rows) step(l *layer) *node {
 	if r.reverse {
-		return l.list.below(l.node.key)
+		return l.list.previous(l.node)
 	}
 	return l.node.next[0].Load()
 }

@@ -7,7 +7,7 @@ import (
 
 // What a key and a version cost in memory besides their bytes, roughly.
 const (
-	nodeCost    = 96
+	nodeCost    = 104
 	versionCost = 48
 )
 
@@ -105,9 +105,13 @@ func (o *overlay) insert(l *list, path *[listLevels]*node, key []byte) *node {
 		}
 		l.height.Store(int32(h))
 	}
+	n.before.Store(path[0])
 	for level := range h {
 		n.next[level].Store(path[level].next[level].Load())
 		path[level].next[level].Store(n)
+	}
+	if behind := n.next[0].Load(); behind != nil {
+		behind.before.Store(n)
 	}
 	o.size.Add(int64(len(key)) + nodeCost)
 	return n

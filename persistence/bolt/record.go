@@ -10,13 +10,14 @@ import (
 	"parley/persistence"
 )
 
-// A record is what one round of the committer has changed: a frame, and in it the changes. The frame's checksum covers
-// the segment's salt, which is new at each use of a file and unknown to clients: nothing that the file held before, and
-// no data that a client makes up, passes for a record.
+// A record is what one round of the committer has changed: a frame, and behind it the changes. The frame's own checksum
+// covers the segment's salt, which is new at each use of a file and unknown to clients: nothing that the file held before,
+// and no data that a client makes up, passes for a frame, nor makes a search for frames look any further.
 const (
 	recordMagic = 0x50574C52 // "PWLR"
-	// frameSize is magic, checksum, length of the changes and the record's number.
-	frameSize = 4 + 4 + 8 + 8
+	// frameSize is magic, checksum of what follows in the frame, length of the changes, the record's number, checksum of
+	// the changes, and nothing.
+	frameSize = 4 + 4 + 8 + 8 + 4 + 4
 	// frameAlign is what the place of a frame is a multiple of.
 	frameAlign = 8
 	// maxRecord is the largest frame. A round is far smaller: maxTxBytes and two requests of MaxBatchBytes with their keys.
@@ -63,12 +64,14 @@ func (r *recorder) frame(s *salt, number uint64) []byte {
 	be.PutUint32(r.buf, recordMagic)
 	be.PutUint64(r.buf[8:], uint64(n))
 	be.PutUint64(r.buf[16:], number)
-	be.PutUint32(r.buf[4:], frameSum(s, r.buf[:frameSize+n]))
+	be.PutUint32(r.buf[24:], crc32.Checksum(r.buf[frameSize:frameSize+n], castagnoli))
+	be.PutUint32(r.buf[28:], 0)
+	be.PutUint32(r.buf[4:], frameSum(s, r.buf))
 	return r.buf
 }
 
 func frameSum(s *salt, frame []byte) uint32 {
-	return crc32.Update(crc32.Update(0, castagnoli, s[:]), castagnoli, frame[8:])
+	return crc32.Update(crc32.Checksum(s[:], castagnoli), castagnoli, frame[8:frameSize])
 }
 
 // decodeRecord shows every change of a record to visit, whose slices are parts of changes.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -217,7 +218,8 @@ func (r *frameReader) read(at int64) (number uint64, frame []byte, err error) {
 	}
 	be := binary.BigEndian
 	length := be.Uint64(head[8:])
-	if be.Uint32(head[:]) != recordMagic || length > maxRecord || at+frameSize+int64(length) > r.size {
+	if be.Uint32(head[:]) != recordMagic || be.Uint32(head[4:]) != frameSum(&r.segment.salt, head[:]) ||
+		length > maxRecord || at+frameSize+int64(length) > r.size {
 		return 0, nil, nil
 	}
 	n := frameSize + int(length)
@@ -229,7 +231,7 @@ func (r *frameReader) read(at int64) (number uint64, frame []byte, err error) {
 	if _, err := r.segment.f.ReadAt(frame[:n], at); err != nil {
 		return 0, nil, fmt.Errorf("read the log: %w", err)
 	}
-	if be.Uint32(frame[4:]) != frameSum(&r.segment.salt, frame[:n]) {
+	if be.Uint32(frame[24:]) != crc32.Checksum(frame[frameSize:n], castagnoli) {
 		return 0, nil, nil
 	}
 	return be.Uint64(frame[16:]), frame, nil

@@ -48,11 +48,15 @@ func crashed(t *testing.T, s *Store) (path string) {
 	return path
 }
 
+// copyFile copies a file without the zeros at its end, which only make a hole.
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(from)
 	if err == nil {
-		err = os.WriteFile(to, b, 0o600)
+		err = os.WriteFile(to, bytes.TrimRight(b, "\x00"), 0o600)
+	}
+	if err == nil {
+		err = os.Truncate(to, int64(len(b)))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -335,6 +339,50 @@ func TestOpenIgnoresACoveredLog(t *testing.T) {
 		t.Errorf("last %d, %v", last, err)
 	}
 	onlyStore(t, path)
+}
+
+// TestOpenAfterEachStep copies the files whenever the log is about to be made durable, and opens every copy.
+func TestOpenAfterEachStep(t *testing.T) {
+	var s *Store
+	var copies []string
+	tune := inLog
+	tune.sync = func(f *os.File) error {
+		copies = append(copies, crashed(t, s))
+		return flush(f)
+	}
+	s = tuned(t, filepath.Join(t.TempDir(), "parley.db"), nil, tune)
+	defer func() { _ = s.Close() }()
+	acquired := make([]int, 0, 9) // copies that there were when the acquisition was acknowledged
+	for i := range 9 {
+		if _, err := s.Acquire(t.Context(), "agency/a", 0); err != nil {
+			t.Fatal(err)
+		}
+		acquired = append(acquired, len(copies))
+		switch i % 3 {
+		case 1:
+			if err := s.committer.checkpoint(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		case 2:
+			inFile(t, s)
+		}
+	}
+	for i, path := range copies {
+		sure := uint64(0)
+		for _, n := range acquired {
+			if n <= i {
+				sure++
+			}
+		}
+		again := open(t, path, nil)
+		lease, err := again.Acquire(t.Context(), "agency/a", 0)
+		if err != nil || lease.Epoch <= sure || lease.Epoch > sure+2 {
+			t.Errorf("step %d: epoch %d with %d acknowledged, %v", i, lease.Epoch, sure, err)
+		}
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestUpgrade opens a file of the layout that had no log.

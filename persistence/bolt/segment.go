@@ -21,6 +21,8 @@ const (
 	firstFrame = 4096
 	// reserveStep is how much space a growing segment asks for at a time, in bytes.
 	reserveStep = 4 << 20
+	// keptBytes is the most space that a segment keeps for its next use.
+	keptBytes = 64 << 20
 )
 
 type (
@@ -28,7 +30,8 @@ type (
 	salt    [16]byte
 )
 
-// segment is one file of the log. Its header is on disk before the first record is written.
+// segment is one file of the log. Its header is on disk before the first record is written. Behind the last record there
+// may be anything: nothing there has the salt.
 type segment struct {
 	f     *os.File
 	id    storeID
@@ -76,6 +79,12 @@ func decodeHeader(b []byte) (g segment, blank bool, err error) {
 func (g *segment) start(id storeID, index, first uint64, sync func(*os.File) error) error {
 	_, _ = rand.Read(g.salt[:]) // never fails
 	g.id, g.index, g.first, g.end = id, index, first, firstFrame
+	if g.reserved > keptBytes {
+		if err := g.f.Truncate(keptBytes); err != nil {
+			return err
+		}
+		g.reserved = keptBytes
+	}
 	g.grow(firstFrame)
 	if _, err := g.f.WriteAt(g.header(), 0); err != nil {
 		return err

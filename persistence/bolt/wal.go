@@ -66,11 +66,11 @@ func (l *wal) open(first uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := g.start(l.id, l.index+1, first, l.sync); err != nil {
+	l.index++ // also when it fails: its header may be on disk, and must not pass for that of the next try
+	if err := g.start(l.id, l.index, first, l.sync); err != nil {
 		l.release(g)
 		return err
 	}
-	l.index++
 	l.current = g
 	return nil
 }
