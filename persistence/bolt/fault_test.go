@@ -75,7 +75,7 @@ func descriptorOf(t *testing.T, path string) int {
 
 const (
 	tearCuts  = 12
-	tearFlips = 100
+	tearFlips = 50
 )
 
 // tear writes a damaged copy of the file and opens it: it must be refused and left alone, or be in a committed state.
@@ -164,6 +164,7 @@ func usedBytes(t *testing.T, file []byte) int {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)
@@ -228,6 +229,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestOpenTwice(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path, nil)
 	_, err := Open(t.Context(), Options{Path: path})

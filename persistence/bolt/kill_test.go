@@ -27,7 +27,7 @@ import (
 const childEnv = "PARLEY_BOLT_TEST_CHILD"
 
 const (
-	killRounds    = 6 // of each mode
+	killRounds    = 5 // of each mode
 	killAppenders = 8
 	// fullLimit is how large a file the child of the full disk may make.
 	fullLimit = 24 << 20

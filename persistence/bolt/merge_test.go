@@ -81,6 +81,7 @@ func (l *layered) check(t *testing.T, at string) {
 
 // TestMergedReads compares a file under two overlays with a map, whatever is moved from one to the other.
 func TestMergedReads(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "parley.db"), nil)
 	defer func() { _ = s.Close() }()
 	l := &layered{s: newStack(s.db, 0), model: map[string]string{}}
@@ -112,6 +113,7 @@ func TestMergedReads(t *testing.T) {
 
 // TestReadsSeeOneMoment reads a pair of keys that are always equal while they are written, frozen and moved.
 func TestReadsSeeOneMoment(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "parley.db"), nil)
 	defer func() { _ = s.Close() }()
 	st := newStack(s.db, 0)

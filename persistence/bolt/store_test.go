@@ -56,6 +56,7 @@ func tuned(t *testing.T, path string, now func() time.Time, tune tuning) *Store 
 var inLog = tuning{freezeAge: time.Hour}
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for name, tune := range map[string]tuning{"log": inLog, "checkpoints": {freezeBytes: 4 << 10, freezeAge: time.Millisecond}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,6 +121,7 @@ func TestFileModes(t *testing.T) {
 }
 
 func TestQueueLimits(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "parley.db"), nil)
 	defer func() { _ = s.Close() }()
 	started, release := make(chan struct{}), make(chan struct{})

@@ -71,6 +71,7 @@ func TestVerifyCounts(t *testing.T) {
 }
 
 func TestVerifyFinds(t *testing.T) {
+	t.Parallel()
 	key := eventKey(nil, "agency/a", 7)
 	forge := func(tx *bbolt.Tx, change func(e *persistence.Event, c *chain)) error {
 		b := tx.Bucket(bucketEvents)
@@ -153,6 +154,7 @@ func TestVerifyFinds(t *testing.T) {
 }
 
 func TestDamageStaysWhereItIs(t *testing.T) {
+	t.Parallel()
 	s := sample(t, filepath.Join(t.TempDir(), "parley.db"))
 	defer func() { _ = s.Close() }()
 	err := inFile(t, s).Update(func(tx *bbolt.Tx) error {
@@ -200,6 +202,7 @@ func TestDamagedSnapshot(t *testing.T) {
 }
 
 func TestExpiredClaimsLeaveTheFile(t *testing.T) {
+	t.Parallel()
 	clock := newClock()
 	s := open(t, filepath.Join(t.TempDir(), "parley.db"), clock.Now)
 	defer func() { _ = s.Close() }()
