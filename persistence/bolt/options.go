@@ -62,14 +62,14 @@ const (
 	maxTxBytes  = 8 << 20
 	// freezeBytes is the memory that the active overlay may take before it is moved to the file. The more it gathers, the
 	// more of the changes share a page there.
-	freezeBytes = 32 << 20
+	freezeBytes = 16 << 20
 	// freezeAge is how long a record is only in the log, if the checkpointer keeps up.
 	freezeAge = 2 * time.Second
 	// maxOverlays is how many times freezeBytes the active overlay may take while the checkpointer is behind. Then
 	// requests wait for it, and fail with ErrUnavailable when it fails.
 	maxOverlays = 2
 	// checkpointRows and checkpointBytes end a transaction of a checkpoint, which costs memory for every page it touches.
-	checkpointRows  = 8192
+	checkpointRows  = 4096
 	checkpointBytes = 8 << 20
 	// retryMin and retryMax are the pauses between attempts of a checkpoint that fails.
 	retryMin = 100 * time.Millisecond

@@ -85,10 +85,12 @@ func (h *history) close() {
 	for _, g := range h.segments {
 		_ = g.f.Close() // only read
 	}
+	h.segments = nil
 }
 
 // remove deletes the files, all of which the store's file has. What stays is removed at the next start.
 func (h *history) remove() {
+	h.close()
 	for _, path := range h.files {
 		_ = os.Remove(path)
 	}

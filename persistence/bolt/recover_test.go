@@ -440,7 +440,7 @@ func TestRedoInParts(t *testing.T) {
 		if err := s.Append(t.Context(), []*persistence.Batch{b})[0]; err != nil {
 			t.Fatal(err)
 		}
-		if i == 40 {
+		if i == 20 || i == 40 {
 			deadline := time.Now().Add(10 * time.Second)
 			for s.stack.busy() && time.Now().Before(deadline) {
 				time.Sleep(time.Millisecond)
