@@ -39,7 +39,7 @@ func fillErrors(errs []error, err error) {
 	}
 }
 
-// portion returns how far a request of batches goes that begins at from, so that no call makes a transaction that all
+// portion returns how far a request of batches goes that begins at from, so that no call makes a record that all
 // others have to wait for.
 func portion(batches []*persistence.Batch, checks []verdict, from int) (to, size int) {
 	writes := 0

@@ -8,7 +8,10 @@ type arena struct {
 }
 
 const (
-	arenaSlab = 256 << 10
+	// arenaFirst and arenaSlab are the sizes of the first slab and of the largest: each is twice the one before, so that an
+	// overlay of a quiet moment stays small.
+	arenaFirst = 8 << 10
+	arenaSlab  = 256 << 10
 	// arenaLarge is the size from which a value gets memory of its own.
 	arenaLarge = arenaSlab / 8
 )
@@ -19,7 +22,7 @@ func (a *arena) take(n int) []byte {
 		return make([]byte, n)
 	}
 	if a.slab == nil || a.used+n > len(a.slab) {
-		a.slab, a.used = make([]byte, arenaSlab), 0
+		a.slab, a.used = make([]byte, min(max(2*len(a.slab), arenaFirst, n), arenaSlab)), 0
 	}
 	b := a.slab[a.used : a.used+n : a.used+n]
 	a.used += n

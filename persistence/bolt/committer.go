@@ -126,7 +126,7 @@ func (c *committer) admit(r *request) bool {
 	return r.take()
 }
 
-// next returns another request for the running transaction, nil for none. Callers that the last commit has woken get
+// next returns another request for the running round, nil for none. Callers that the last commit has woken get
 // one chance to put their next request into this one.
 func (c *committer) next(w *writeTx) *request {
 	if w.writes >= maxTxWrites || w.bytes >= maxTxBytes {
@@ -197,7 +197,7 @@ func (c *committer) publish(o *overlay, number uint64) {
 	o.last, o.segment = number, c.wal.current
 }
 
-// answer gives a request its outcome. When the transaction failed, so has everything in it, also what failed by itself:
+// answer gives a request its outcome. When the round failed, so has everything in it, also what failed by itself:
 // that was found out against changes that are gone.
 func (c *committer) answer(r *request, err error) {
 	if err != nil {
