@@ -9,7 +9,7 @@ import (
 	"parley/persistence"
 )
 
-// Append implements persistence.Store. A committed batch is flushed to disk.
+// Append implements persistence.Store. A committed batch is in the log, flushed to disk.
 func (s *Store) Append(ctx context.Context, batches []*persistence.Batch) []error {
 	errs := make([]error, len(batches))
 	if err := s.enter(); err != nil {
@@ -39,7 +39,7 @@ func fillErrors(errs []error, err error) {
 	}
 }
 
-// portion returns how far a request of batches goes that begins at from, so that no call makes a transaction that all
+// portion returns how far a request of batches goes that begins at from, so that no call makes a record that all
 // others have to wait for.
 func portion(batches []*persistence.Batch, checks []verdict, from int) (to, size int) {
 	writes := 0
@@ -72,8 +72,8 @@ func (s *Store) appendPortion(ctx context.Context, batches []*persistence.Batch,
 	return nil
 }
 
-// batch checks a batch against the store and, when all is well, applies it. A bbolt error while applying fails the
-// whole transaction, by panic: part of the batch is in it already.
+// batch checks a batch against the store and, when all is well, applies it. An error while applying, which only damage
+// can cause, fails the whole round, by panic: part of the batch is in it already.
 func (w *writeTx) batch(b *persistence.Batch, v *verdict) error {
 	h, err := w.check(b, v)
 	if err != nil {
@@ -122,18 +122,14 @@ func (w *writeTx) check(b *persistence.Batch, v *verdict) (h *head, err error) {
 // apply writes a batch that has passed its checks.
 func (w *writeTx) apply(b *persistence.Batch, h *head) error {
 	w.touched = true
-	if err := w.putEvents(b, h); err != nil {
-		return err
-	}
+	w.putEvents(b, h)
 	for i := range b.Claims {
 		if err := w.claim(&b.Claims[i]); err != nil {
 			return err
 		}
 	}
 	for i := range b.Documents {
-		if err := w.document(&b.Documents[i]); err != nil {
-			return err
-		}
+		w.document(&b.Documents[i])
 	}
 	for i := range b.Counters {
 		c, err := w.sum(b.Counters[i].Name)
@@ -141,69 +137,60 @@ func (w *writeTx) apply(b *persistence.Batch, h *head) error {
 			return err
 		}
 		c.value += b.Counters[i].Delta
-		c.dirty = true
+		w.changedSum(b.Counters[i].Name, c)
 	}
 	for i := range b.Outbox {
-		if err := w.entry(&b.Outbox[i]); err != nil {
-			return err
-		}
+		w.entry(&b.Outbox[i])
 	}
-	return w.snapshot(b.Stream, b.Snapshot, h)
+	w.snapshot(b.Stream, b.Snapshot, h)
+	return nil
 }
 
-func (w *writeTx) putEvents(b *persistence.Batch, h *head) error {
+func (w *writeTx) putEvents(b *persistence.Batch, h *head) {
 	for i := range b.Events {
 		e := &b.Events[i]
 		h.tip = w.chainer.next(h.tip, e.Seq, e.At, e.Kind, e.Data)
 		w.key = eventKey(w.key[:0], b.Stream, e.Seq)
-		v := encodeEvent(w.key, w.arena.take(eventSize(e)), h.tip, e)
-		w.writes++
-		w.bytes += len(v)
-		if err := w.events.Put(w.key, v); err != nil {
-			return fmt.Errorf("event %d of %s: %w", e.Seq, b.Stream, err)
-		}
+		w.set(w.events, w.key, encodeEvent(w.key, w.take(eventSize(e)), h.tip, e))
 		h.last = e.Seq
 	}
-	return nil
 }
 
-func (w *writeTx) document(op *persistence.DocumentOp) error {
-	docs, err := w.bucket(w.documents, prefixDocuments, op.Collection, op.Data != nil)
-	if err != nil || docs == nil {
-		return err
-	}
+func (w *writeTx) document(op *persistence.DocumentOp) {
+	docs := w.named(w.documents, prefixDocuments, op.Collection)
 	w.key = append(w.key[:0], op.Key...)
 	if op.Data == nil {
-		w.writes++
-		return docs.Delete(w.key)
+		w.remove(docs, w.key)
+		return
 	}
 	v := w.value(len(op.Data))
 	copy(v[sealSize:], op.Data)
-	return w.put(docs, w.key, v)
+	w.set(docs, w.key, seal(w.key, v))
 }
 
-func (w *writeTx) entry(op *persistence.OutboxOp) error {
+func (w *writeTx) entry(op *persistence.OutboxOp) {
 	w.key = append(w.key[:0], op.ID...)
 	if op.Done {
-		w.writes++
-		return w.outbox.Delete(w.key)
+		w.remove(w.outbox, w.key)
+		return
 	}
 	v := w.value(len(op.Data))
 	copy(v[sealSize:], op.Data)
-	return w.put(w.outbox, w.key, v)
+	w.set(w.outbox, w.key, seal(w.key, v))
 }
 
-func (w *writeTx) snapshot(stream string, s *persistence.Snapshot, h *head) error {
+func (w *writeTx) snapshot(stream string, s *persistence.Snapshot, h *head) {
 	if s == nil {
-		return nil
+		return
 	}
 	w.key = append(w.key[:0], stream...)
 	v := w.value(12 + len(s.Data))
 	binary.BigEndian.PutUint64(v[sealSize:], s.Seq)
 	binary.BigEndian.PutUint32(v[sealSize+8:], s.Version)
 	copy(v[sealSize+12:], s.Data)
-	h.snapSeq, h.hasSnap, h.dirty = s.Seq, true, true
-	return w.put(w.snapshots, w.key, v)
+	h.snapSeq, h.hasSnap = s.Seq, true
+	w.changedHead(stream, h)
+	w.set(w.snapshots, w.key, seal(w.key, v))
 }
 
 // Acquire implements persistence.Store.
@@ -236,11 +223,11 @@ func (w *writeTx) acquire(stream string, view uint64, lease *persistence.Lease) 
 	if err != nil {
 		return err
 	}
-	h.known, h.dirty = true, true
+	h.known = true
 	h.epoch++
 	h.view = view
+	w.changedHead(stream, h)
 	w.touched = true
-	w.writes++
 	*lease = persistence.Lease{Epoch: h.epoch, Last: h.last, Snapshot: snapshot}
 	return nil
 }
@@ -251,7 +238,7 @@ func (w *writeTx) loadSnapshot(stream string, h *head) (*persistence.Snapshot, e
 		return nil, nil
 	}
 	w.key = append(w.key[:0], stream...)
-	snapshot, err := decodeSnapshot(w.key, w.snapshots.Get(w.key))
+	snapshot, err := decodeSnapshot(w.key, w.snapshots.get(w.key))
 	if errors.Is(err, persistence.ErrDamaged) && h.first == 1 {
 		return nil, nil
 	}

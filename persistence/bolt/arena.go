@@ -1,30 +1,30 @@
 package bolt
 
-// arena hands out memory for the values of one transaction: bbolt keeps a value's slice until the commit, and a
-// thousand small allocations a commit are a thousand for the garbage collector.
+// arena hands out memory for the keys and values of one overlay: a thousand small allocations a round are a thousand for
+// the garbage collector, and they all go at the same time.
 type arena struct {
 	slab []byte
 	used int
 }
 
 const (
-	arenaSlab = 1 << 20
+	// arenaFirst and arenaSlab are the sizes of the first slab and of the largest: each is twice the one before, so that an
+	// overlay of a quiet moment stays small.
+	arenaFirst = 8 << 10
+	arenaSlab  = 256 << 10
 	// arenaLarge is the size from which a value gets memory of its own.
-	arenaLarge = arenaSlab / 4
+	arenaLarge = arenaSlab / 8
 )
 
-// take returns n bytes that are the caller's until reset. They are not zero.
+// take returns n bytes, which are zero.
 func (a *arena) take(n int) []byte {
 	if n > arenaLarge {
 		return make([]byte, n)
 	}
 	if a.slab == nil || a.used+n > len(a.slab) {
-		a.slab, a.used = make([]byte, arenaSlab), 0
+		a.slab, a.used = make([]byte, min(max(2*len(a.slab), arenaFirst, n), arenaSlab)), 0
 	}
 	b := a.slab[a.used : a.used+n : a.used+n]
 	a.used += n
 	return b
 }
-
-// reset gives the memory back. The current slab is used again: no transaction that saw it is open.
-func (a *arena) reset() { a.used = 0 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -95,6 +96,27 @@ func benchmarkAppend(b *testing.B, streams int) {
 	reportRate(b, from)
 }
 
+// BenchmarkAppendAlone has one caller with one batch at a time: what a lonely post waits for.
+func BenchmarkAppendAlone(b *testing.B) {
+	s, ctx, data := benchStore(b), context.Background(), bytes.Repeat([]byte("x"), benchData)
+	lease, err := s.Acquire(ctx, "agency/a", 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	took := make([]time.Duration, 0, b.N)
+	b.ResetTimer()
+	for i := range uint64(b.N) {
+		from := time.Now()
+		if err := s.Append(ctx, []*persistence.Batch{message("agency/a", lease.Epoch, i, data)})[0]; err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(from))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}
+
 // BenchmarkAppendOneStream has one caller that hands over 64 batches of one stream at a time.
 func BenchmarkAppendOneStream(b *testing.B) {
 	s, ctx, data := benchStore(b), context.Background(), bytes.Repeat([]byte("x"), benchData)
@@ -158,6 +180,54 @@ func BenchmarkDocument(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkReadsWhilePosting reads documents, and the newest 50 of an agency, while eight callers post to a thousand.
+func BenchmarkReadsWhilePosting(b *testing.B) {
+	const agencies, posters = 1000, 8
+	s, key := filled(b, 100_000)
+	data, stop := bytes.Repeat([]byte("x"), benchData), make(chan struct{})
+	var wg sync.WaitGroup
+	name := func(i int) string { return fmt.Sprintf("agency/p%04d", i) }
+	for p := range posters {
+		wg.Go(func() {
+			lasts := make([]uint64, agencies)
+			for i := p; ; i = (i+posters)%agencies/posters*posters + p {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if lasts[i] == 0 {
+					if _, err := s.Acquire(context.Background(), name(i), 0); err != nil {
+						b.Error(err)
+					}
+				}
+				if err := s.Append(context.Background(), []*persistence.Batch{message(name(i), 1, lasts[i], data)})[0]; err != nil {
+					b.Error(err)
+					return
+				}
+				lasts[i]++
+			}
+		})
+	}
+	defer wg.Wait()
+	defer close(stop)
+	b.Run("document", func(b *testing.B) {
+		for i := range b.N {
+			if _, err := s.Document(context.Background(), persistence.CollectionMessage, key(i*7919%100_000)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("newest50", func(b *testing.B) {
+		for i := range b.N {
+			r := persistence.Range{Prefix: name(i*7919%agencies) + "/", Limit: 50, Reverse: true}
+			if _, err := s.Documents(context.Background(), persistence.CollectionMessage, r); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 // BenchmarkDocuments50 reads the 50 messages before a random one of a million.

@@ -3,9 +3,9 @@ package bolt
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
-
-	"go.etcd.io/bbolt"
+	"math"
 
 	"parley/persistence"
 )
@@ -14,12 +14,9 @@ import (
 func (s *Store) Claim(ctx context.Context, index, key string) (persistence.Claim, error) {
 	var claim persistence.Claim
 	now := s.now().UnixMilli()
-	err := s.view(ctx, "claim", func(tx *bbolt.Tx) error {
-		b := tx.Bucket([]byte(prefixClaims + index))
-		if b == nil {
-			return persistence.ErrNotFound
-		}
-		c, err := decodeClaim([]byte(key), b.Get([]byte(key)))
+	err := s.view(ctx, "claim", func(v *view) error {
+		t := v.table([]byte(prefixClaims + index))
+		c, err := decodeClaim([]byte(key), t.get([]byte(key)))
 		if err != nil {
 			return err
 		}
@@ -82,88 +79,75 @@ func (w *writeTx) holder(op *persistence.ClaimOp) (string, error) {
 	return string(c.owner), nil
 }
 
-// stored reads a claim, expired or not, and leaves its key in w.key. There is no bucket until the index has been used.
-func (w *writeTx) stored(op *persistence.ClaimOp) (storedClaim, *bbolt.Bucket, error) {
-	b, err := w.bucket(w.claims, prefixClaims, op.Index, false)
+// stored reads a claim, expired or not, and leaves its key in w.key.
+func (w *writeTx) stored(op *persistence.ClaimOp) (storedClaim, *writeTable, error) {
+	t := w.named(w.claims, prefixClaims, op.Index)
 	w.key = append(w.key[:0], op.Key...)
-	if err != nil || b == nil {
-		return storedClaim{}, nil, err
-	}
-	c, err := decodeClaim(w.key, b.Get(w.key))
-	return c, b, err
+	c, err := decodeClaim(w.key, t.get(w.key))
+	return c, t, err
 }
 
 // claim takes, renews or gives up a claim that checkClaims has passed.
 func (w *writeTx) claim(op *persistence.ClaimOp) error {
-	old, b, err := w.stored(op)
+	old, t, err := w.stored(op)
 	if err != nil {
 		return err
 	}
 	if op.Release && (old.owner == nil || string(old.owner) != op.Owner) {
 		return nil
 	}
-	w.writes++
 	if old.owner != nil && old.expires != 0 && (op.Release || old.expires != op.Expires) {
 		w.key2 = expiryKey(w.key2[:0], old.expires, op.Index, op.Key)
-		if err := w.expiry.Delete(w.key2); err != nil {
-			return fmt.Errorf("claim %s/%s: %w", op.Index, op.Key, err)
-		}
+		w.remove(w.expiry, w.key2)
 	}
 	if op.Release {
-		return b.Delete(w.key)
-	}
-	if b == nil {
-		if b, err = w.bucket(w.claims, prefixClaims, op.Index, true); err != nil {
-			return err
-		}
-	}
-	v := encodeClaim(w.key, w.arena.take(claimSize(op)), op)
-	w.bytes += len(v)
-	if err := b.Put(w.key, v); err != nil {
-		return fmt.Errorf("claim %s/%s: %w", op.Index, op.Key, err)
-	}
-	if op.Expires == 0 {
+		w.remove(t, w.key)
 		return nil
 	}
-	w.key2 = expiryKey(w.key2[:0], op.Expires, op.Index, op.Key)
-	return w.expiry.Put(w.key2, nil)
-}
-
-// purge removes up to limit claims whose time has passed. They are free already; this gives their space back.
-func (w *writeTx) purge(limit int) error {
-	var due [][]byte
-	c := w.expiry.Cursor()
-	for k, _ := c.First(); k != nil && len(due) < limit; k, _ = c.Next() {
-		expires, _, _, err := decodeExpiryKey(k)
-		if err == nil && expires > w.now {
-			break
-		}
-		due = append(due, bytes.Clone(k))
-	}
-	for _, k := range due {
-		if err := w.expire(k); err != nil {
-			return err
+	w.set(t, w.key, encodeClaim(w.key, w.take(claimSize(op)), op))
+	if op.Expires != 0 {
+		w.key2 = expiryKey(w.key2[:0], op.Expires, op.Index, op.Key)
+		w.set(w.expiry, w.key2, []byte{})
+		if bytes.Compare(w.key2, w.due) < 0 {
+			w.due = append(w.due[:0], w.key2...)
 		}
 	}
 	return nil
 }
 
+// purge removes up to limit claims whose time has passed. They are free already; this gives their space back. w.due is
+// where the first entry is: what is before it has gone, and need not be passed over again.
+func (w *writeTx) purge(limit int) {
+	if len(w.due) >= 8 && int64(binary.BigEndian.Uint64(w.due)) > w.now {
+		return
+	}
+	var past [][]byte
+	next := expiryKey(nil, math.MaxInt64, "", "")
+	entries := w.expiry.from(w.due)
+	for k, _ := entries.next(); k != nil; k, _ = entries.next() {
+		expires, _, _, err := decodeExpiryKey(k)
+		if len(past) == limit || (err == nil && expires > w.now) {
+			next = bytes.Clone(k)
+			break
+		}
+		past = append(past, bytes.Clone(k))
+	}
+	for _, k := range past {
+		w.expire(k)
+	}
+	w.due = next
+}
+
 // expire removes the claim of an expiry entry, unless it has been taken anew, and the entry.
-func (w *writeTx) expire(entry []byte) error {
+func (w *writeTx) expire(entry []byte) {
 	w.touched = true
+	w.remove(w.expiry, entry)
 	expires, index, key, err := decodeExpiryKey(entry)
 	if err != nil {
-		return w.expiry.Delete(entry) // it says nothing, and it must not stop every commit
+		return // it says nothing, and it must not stop every commit
 	}
-	if b, err := w.bucket(w.claims, prefixClaims, string(index), false); err != nil {
-		return err
-	} else if b != nil {
-		c, err := decodeClaim(key, b.Get(key))
-		if err == nil && c.owner != nil && c.expires == expires {
-			if err := b.Delete(key); err != nil {
-				return fmt.Errorf("purge claim: %w", err)
-			}
-		}
+	t := w.named(w.claims, prefixClaims, string(index))
+	if c, err := decodeClaim(key, t.get(key)); err == nil && c.owner != nil && c.expires == expires {
+		w.remove(t, key)
 	}
-	return w.expiry.Delete(entry)
 }

@@ -9,8 +9,6 @@ import (
 	"hash/crc32"
 	"math"
 
-	"go.etcd.io/bbolt"
-
 	"parley/persistence"
 )
 
@@ -63,7 +61,7 @@ type head struct {
 	base    chain // of the event before first
 
 	known bool // acquired at least once
-	dirty bool // to be written before the commit
+	dirty bool // to be written at the end of the round
 }
 
 func (h *head) encode(key, to []byte) []byte {
@@ -104,20 +102,14 @@ func decodeHead(key, value []byte) (head, error) {
 	return h, nil
 }
 
-// locate brings last and tip of a decoded record up to the last event of the stream.
-func (h *head) locate(stream string, events *bbolt.Bucket, scratch []byte) ([]byte, error) {
+// locate brings last and tip of a decoded record up to the last event of the stream. scratch is for the key, and returned.
+func (h *head) locate(stream string, events *table, scratch []byte) ([]byte, error) {
 	if !h.known {
 		return scratch, nil
 	}
 	scratch = eventKey(scratch[:0], stream, math.MaxUint64)
-	c := events.Cursor()
-	k, _ := c.Seek(scratch)
-	var v []byte
-	if k == nil {
-		k, v = c.Last()
-	} else {
-		k, v = c.Prev()
-	}
+	behind := events.below(scratch)
+	k, v := behind.next()
 	seq, ok := seqOf(stream, k)
 	switch {
 	case !ok && h.first == h.last+1:
@@ -133,14 +125,14 @@ func (h *head) locate(stream string, events *bbolt.Bucket, scratch []byte) ([]by
 	return scratch, nil
 }
 
-// loadHead reads what is known of a stream in a read transaction.
-func loadHead(tx *bbolt.Tx, stream string) (head, error) {
-	key := []byte(stream)
-	h, err := decodeHead(key, tx.Bucket(bucketStreams).Get(key))
+// loadHead reads what is known of a stream.
+func loadHead(v *view, stream string) (head, error) {
+	key, streams, events := []byte(stream), v.table(bucketStreams), v.table(bucketEvents)
+	h, err := decodeHead(key, streams.get(key))
 	if err != nil {
 		return h, err
 	}
-	_, err = h.locate(stream, tx.Bucket(bucketEvents), nil)
+	_, err = h.locate(stream, &events, nil)
 	return h, err
 }
 

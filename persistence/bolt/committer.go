@@ -11,36 +11,43 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"parley/persistence"
 )
 
-// committer is the only writer of the file. It takes what waits, applies it in one transaction and answers when that is
-// on disk; meanwhile the next requests gather.
+// committer is the only writer of the log and the active overlay. It takes what waits, makes one record of it and answers
+// when that is on disk; meanwhile the next requests gather.
 type committer struct {
-	db    *bbolt.DB
-	log   *slog.Logger
+	stack        *stack
+	wal          *wal
+	checkpointer *checkpointer
+	log          *slog.Logger
+	tune         tuning
+
 	queue chan *request
+	alone chan func() // run between two rounds
 	quit  chan struct{}
 	done  chan struct{}
 
 	bytes   atomic.Int64 // of the queued requests
-	since   atomic.Int64 // when the running transaction began, in nanoseconds since 1970; 0 for none
-	failing atomic.Bool  // the last commit failed
+	since   atomic.Int64 // when the running round began, in nanoseconds since 1970; 0 for none
+	failing atomic.Bool  // the last round failed
 
 	pool   sync.Pool // of *request
 	write  *writeTx
-	joined []*request // in the running transaction
+	record recorder
+	joined []*request  // in the running round
+	age    *time.Timer // runs while the active overlay has records
 }
 
-func startCommitter(db *bbolt.DB, log *slog.Logger, now func() time.Time) *committer {
+func startCommitter(s *stack, l *wal, cp *checkpointer, log *slog.Logger, now func() time.Time, t tuning) *committer {
 	c := &committer{
-		db: db, log: log,
+		stack: s, wal: l, checkpointer: cp, log: log, tune: t,
 		queue: make(chan *request, maxQueue),
+		alone: make(chan func()),
 		quit:  make(chan struct{}),
 		done:  make(chan struct{}),
 		write: newWriteTx(now),
+		age:   time.NewTimer(t.freezeAge),
 	}
 	go c.run()
 	return c
@@ -54,6 +61,7 @@ func (c *committer) stop() {
 
 func (c *committer) run() {
 	defer close(c.done)
+	defer c.age.Stop()
 	debug.SetPanicOnFault(true)
 	idle := time.NewTicker(purgeEvery)
 	defer idle.Stop()
@@ -63,8 +71,12 @@ func (c *committer) run() {
 			return
 		case r := <-c.queue:
 			c.round(r)
+		case fn := <-c.alone:
+			fn()
+		case <-c.age.C:
+			c.freeze()
 		case <-idle.C:
-			c.round(&request{op: func(w *writeTx) error { return w.purge(maxPurge) }})
+			c.round(&request{op: func(w *writeTx) error { w.purge(maxPurge); return nil }})
 		}
 	}
 }
@@ -76,6 +88,11 @@ func (c *committer) round(first *request) {
 	}
 	c.since.Store(time.Now().UnixNano())
 	defer c.since.Store(0)
+	if err := c.room(); err != nil {
+		c.failing.Store(true)
+		c.answer(first, err)
+		return
+	}
 	c.joined = append(c.joined[:0], first)
 	err := c.transact(func(w *writeTx) {
 		first.apply(w)
@@ -98,6 +115,9 @@ func (c *committer) round(first *request) {
 		}
 	}
 	clear(c.joined)
+	if c.stack.active.size.Load() >= c.tune.freezeBytes {
+		c.freeze()
+	}
 }
 
 // admit takes a request out of the accounts of the queue; false when its caller has given it up.
@@ -106,7 +126,7 @@ func (c *committer) admit(r *request) bool {
 	return r.take()
 }
 
-// next returns another request for the running transaction, nil for none. Callers that the last commit has woken get
+// next returns another request for the running round, nil for none. Callers that the last commit has woken get
 // one chance to put their next request into this one.
 func (c *committer) next(w *writeTx) *request {
 	if w.writes >= maxTxWrites || w.bytes >= maxTxBytes {
@@ -129,44 +149,55 @@ type panicError struct{ value any }
 func (e *panicError) Error() string { return fmt.Sprintf("write the store: %v", e.value) }
 func (e *panicError) Unwrap() error { return persistence.ErrDamaged }
 
-// transact runs fill in a transaction and commits it when it changed something.
+// transact runs fill in a round and commits it when it changed something.
 func (c *committer) transact(fill func(w *writeTx)) (err error) {
 	w := c.write
-	var tx *bbolt.Tx
+	v, err := c.stack.beginWriter()
+	if err != nil {
+		return err
+	}
+	w.begin(v, c.stack.published.Load()+1)
 	defer func() {
 		if r := recover(); r != nil {
 			c.log.Error("writing the store panicked", "panic", r, "stack", string(debug.Stack()))
 			err = &panicError{value: r}
 		}
-		if tx != nil {
-			_ = tx.Rollback() // says that a committed one is closed
-		}
-		w.end()
 		if err != nil {
+			w.undo()
 			c.failing.Store(true)
+			if v.active.records == 0 {
+				c.stack.renew()
+			}
 		}
+		v.end()
+		w.end()
 	}()
-	tx, err = c.db.Begin(true)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	w.begin(tx)
 	fill(w)
 	if !w.touched {
 		return nil
 	}
-	if err := w.finish(); err != nil {
+	w.finish(&c.record)
+	v.end() // a transaction that waits for the disk would keep the file from using space again
+	if err := c.wal.append(w.number, &c.record); err != nil {
+		c.log.Error("committing to the store failed", "error", err)
 		return err
 	}
-	if err := tx.Commit(); err != nil {
-		c.log.Error("committing to the store failed", "error", err)
-		return fmt.Errorf("commit: %w", err)
-	}
-	c.failing.Store(false)
+	c.publish(v.active, w.number)
 	return nil
 }
 
-// answer gives a request its outcome. When the transaction failed, so has everything in it, also what failed by itself:
+// publish lets readers see a record that is on disk.
+func (c *committer) publish(o *overlay, number uint64) {
+	c.stack.published.Store(number)
+	c.failing.Store(false)
+	if o.records == 0 {
+		c.age.Reset(c.tune.freezeAge)
+	}
+	o.records++
+	o.last, o.segment = number, c.wal.current
+}
+
+// answer gives a request its outcome. When the round failed, so has everything in it, also what failed by itself:
 // that was found out against changes that are gone.
 func (c *committer) answer(r *request, err error) {
 	if err != nil {

@@ -19,9 +19,14 @@ import (
 // faultsOf hurts the file of a store.
 func faultsOf(path string, clock *fakeClock) storetest.Faults {
 	return storetest.Faults{
-		FailCommits: func(t *testing.T, s persistence.Store) func() { return redirect(t, path, path, unix.O_RDONLY) },
-		FillDisk:    func(t *testing.T, s persistence.Store) func() { return redirect(t, path, "/dev/full", unix.O_RDWR) },
-		Tear:        func(t *testing.T, round int) bool { return tear(t, path, clock, round) },
+		FailCommits: func(t *testing.T, s persistence.Store) func() {
+			log := slotPath(logBase(path), 0)
+			return redirect(t, log, log, unix.O_RDONLY)
+		},
+		FillDisk: func(t *testing.T, s persistence.Store) func() {
+			return redirect(t, slotPath(logBase(path), 0), "/dev/full", unix.O_RDWR)
+		},
+		Tear: func(t *testing.T, round int) bool { return tear(t, path, clock, round) },
 	}
 }
 
@@ -70,7 +75,7 @@ func descriptorOf(t *testing.T, path string) int {
 
 const (
 	tearCuts  = 12
-	tearFlips = 100
+	tearFlips = 50
 )
 
 // tear writes a damaged copy of the file and opens it: it must be refused and left alone, or be in a committed state.
@@ -159,6 +164,7 @@ func usedBytes(t *testing.T, file []byte) int {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)
@@ -223,6 +229,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestOpenTwice(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path, nil)
 	_, err := Open(t.Context(), Options{Path: path})

@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -124,11 +123,10 @@ func checkMeta(db *bbolt.DB, path string) error {
 			return fmt.Errorf("%s is a database of another program, nothing was changed; name another path: %w",
 				path, persistence.ErrForeign)
 		}
-		v := b.Get(metaSchema)
-		if len(v) != 4 {
+		switch n := layoutOf(b); {
+		case n == 0:
 			return fmt.Errorf("%s does not say its version; restore a backup: %w", path, persistence.ErrDamaged)
-		}
-		if n := binary.BigEndian.Uint32(v); n == 0 || n > schema {
+		case n > schema:
 			return fmt.Errorf("%s has layout %d, this program knows up to %d, nothing was changed; use the newer program: %w",
 				path, n, schema, persistence.ErrForeign)
 		}
@@ -185,11 +183,7 @@ func initialise(f *os.File, path string, now time.Time) error {
 				return err
 			}
 		}
-		b := tx.Bucket(bucketMeta)
-		return errors.Join(
-			b.Put(metaMagic, []byte(magic)),
-			b.Put(metaSchema, binary.BigEndian.AppendUint32(nil, schema)),
-			b.Put(metaCreated, binary.BigEndian.AppendUint64(nil, uint64(now.UnixMilli()))))
+		return initialMeta(tx, now)
 	})
 	return errors.Join(err, db.Close())
 }

@@ -23,23 +23,34 @@ import (
 	"parley/persistence"
 )
 
-// childEnv makes the test binary a writer instead: "kill path" or "full path".
+// childEnv makes the test binary a writer instead: the name of one of children, and the path.
 const childEnv = "PARLEY_BOLT_TEST_CHILD"
 
 const (
-	killRounds    = 10
+	killRounds    = 5 // of each mode
 	killAppenders = 8
 	// fullLimit is how large a file the child of the full disk may make.
 	fullLimit = 24 << 20
 )
+
+// oftenSaved makes a checkpoint of every few rounds.
+var oftenSaved = tuning{freezeBytes: 16 << 10, freezeAge: time.Millisecond}
+
+var children = map[string]func(path string) error{
+	"kill":            func(path string) error { return writeUntilKilled(path, tuning{}) },
+	"kill-checkpoint": func(path string) error { return writeUntilKilled(path, oftenSaved) },
+	"full":            func(path string) error { return writeUntilFull(path, inLog) },
+	"full-checkpoint": func(path string) error {
+		return writeUntilFull(path, tuning{freezeBytes: 4 << 20, freezeAge: time.Hour})
+	},
+}
 
 func TestMain(m *testing.M) {
 	mode, path, child := strings.Cut(os.Getenv(childEnv), " ")
 	if !child {
 		os.Exit(m.Run())
 	}
-	run := map[string]func(path string) error{"kill": writeUntilKilled, "full": writeUntilFull}[mode]
-	if err := run(path); err != nil {
+	if err := children[mode](path); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -55,8 +66,8 @@ func childCommand(ctx context.Context, mode, path string) *exec.Cmd {
 func killStream(a int) string { return fmt.Sprintf("agency/%d", a) }
 
 // writeUntilKilled appends from several goroutines and prints "stream last" for each batch that was acknowledged.
-func writeUntilKilled(path string) error {
-	s, err := Open(context.Background(), Options{Path: path})
+func writeUntilKilled(path string, tune tuning) error {
+	s, err := Open(context.Background(), Options{Path: path, tune: tune})
 	if err != nil {
 		return err
 	}
@@ -91,13 +102,23 @@ func writeUntilKilled(path string) error {
 	return nil
 }
 
-// TestKill kills a writer again and again: what it acknowledged is there, once, and nothing is half there.
+// TestKill kills a writer again and again, between checkpoints and in the middle of them: what it acknowledged is there,
+// once, and nothing is half there.
 func TestKill(t *testing.T) {
+	for _, mode := range []string{"kill", "kill-checkpoint"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			killAgain(t, mode)
+		})
+	}
+}
+
+func killAgain(t *testing.T, mode string) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	acked := make([]uint64, killAppenders)
 	batches := 0
 	for range killRounds {
-		cmd := childCommand(t.Context(), "kill", path)
+		cmd := childCommand(t.Context(), mode, path)
 		stdout, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -169,7 +190,7 @@ func checkAfterKill(t *testing.T, path string, acked []uint64) {
 }
 
 // writeUntilFull appends until the system refuses to let the file grow, then goes on with room again.
-func writeUntilFull(path string) error {
+func writeUntilFull(path string, tune tuning) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
@@ -181,7 +202,7 @@ func writeUntilFull(path string) error {
 		return err
 	}
 	ctx := context.Background()
-	s, err := Open(ctx, Options{Path: path})
+	s, err := Open(ctx, Options{Path: path, tune: tune})
 	if err != nil {
 		return err
 	}
@@ -203,7 +224,7 @@ func writeUntilFull(path string) error {
 		if err := appendOne(); err != nil {
 			failed++
 		}
-		if last > fullLimit>>20 {
+		if last > 2*fullLimit>>20 { // the file and the log have a limit each
 			return fmt.Errorf("%d MB fitted into %d", last, fullLimit>>20)
 		}
 	}
@@ -229,10 +250,19 @@ func writeUntilFull(path string) error {
 	return s.Close()
 }
 
-// TestFullDisk lets a child meet the file size limit of the system in the middle of its work.
+// TestFullDisk lets a child meet the file size limit of the system in the middle of its work: in the log, and in the file.
 func TestFullDisk(t *testing.T) {
+	for _, mode := range []string{"full", "full-checkpoint"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			fillDisk(t, mode)
+		})
+	}
+}
+
+func fillDisk(t *testing.T, mode string) {
 	path := filepath.Join(t.TempDir(), "parley.db")
-	out, err := childCommand(t.Context(), "full", path).Output()
+	out, err := childCommand(t.Context(), mode, path).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

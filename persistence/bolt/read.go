@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"go.etcd.io/bbolt"
-
 	"parley/persistence"
 )
 
@@ -22,8 +20,8 @@ func capped(limit int) int {
 func (s *Store) Events(ctx context.Context, stream string, after uint64, limit int) ([]persistence.Event, error) {
 	limit = capped(limit)
 	var events []persistence.Event
-	err := s.view(ctx, "events", func(tx *bbolt.Tx) error {
-		h, err := loadHead(tx, stream)
+	err := s.view(ctx, "events", func(v *view) error {
+		h, err := loadHead(v, stream)
 		if err != nil {
 			return err
 		}
@@ -33,9 +31,11 @@ func (s *Store) Events(ctx context.Context, stream string, after uint64, limit i
 		next := max(after+1, h.first)
 		n := min(uint64(limit), h.last-next+1)
 		events = make([]persistence.Event, 0, n)
-		c := tx.Bucket(bucketEvents).Cursor()
+		t := v.table(bucketEvents)
+		log := t.from(eventKey(nil, stream, next))
 		kind := ""
-		for k, v := c.Seek(eventKey(nil, stream, next)); n > 0; k, v = c.Next() {
+		for ; n > 0; n-- {
+			k, v := log.next()
 			if seq, ok := seqOf(stream, k); !ok || seq != next {
 				return fmt.Errorf("event %d of %s is missing: %w", next, stream, persistence.ErrDamaged)
 			}
@@ -48,7 +48,6 @@ func (s *Store) Events(ctx context.Context, stream string, after uint64, limit i
 			}
 			events = append(events, persistence.Event{Seq: next, At: e.at, Kind: kind, Data: copyOf(e.data)})
 			next++
-			n--
 		}
 		return nil
 	})
@@ -67,8 +66,8 @@ func copyOf(b []byte) []byte {
 
 // Head implements persistence.Store.
 func (s *Store) Head(ctx context.Context, stream string) (first, last uint64, err error) {
-	err = s.view(ctx, "head", func(tx *bbolt.Tx) error {
-		h, err := loadHead(tx, stream)
+	err = s.view(ctx, "head", func(v *view) error {
+		h, err := loadHead(v, stream)
 		if err == nil && h.last > 0 {
 			first, last = h.first, h.last
 		}
@@ -80,17 +79,13 @@ func (s *Store) Head(ctx context.Context, stream string) (first, last uint64, er
 // Document implements persistence.Store.
 func (s *Store) Document(ctx context.Context, collection, key string) ([]byte, error) {
 	var data []byte
-	err := s.view(ctx, "document", func(tx *bbolt.Tx) error {
-		b := tx.Bucket([]byte(prefixDocuments + collection))
-		if b == nil {
+	err := s.view(ctx, "document", func(v *view) error {
+		t, k := v.table([]byte(prefixDocuments+collection)), []byte(key)
+		value := t.get(k)
+		if value == nil {
 			return persistence.ErrNotFound
 		}
-		k := []byte(key)
-		v := b.Get(k)
-		if v == nil {
-			return persistence.ErrNotFound
-		}
-		p, err := unseal(k, v)
+		p, err := unseal(k, value)
 		if err == nil {
 			data = copyOf(p)
 		}
@@ -103,16 +98,14 @@ func (s *Store) Document(ctx context.Context, collection, key string) ([]byte, e
 func (s *Store) Documents(ctx context.Context, collection string, r persistence.Range) ([]persistence.Document, error) {
 	var docs []persistence.Document
 	limit := capped(r.Limit)
-	err := s.view(ctx, "documents", func(tx *bbolt.Tx) error {
-		b := tx.Bucket([]byte(prefixDocuments + collection))
-		if b == nil {
-			return nil
-		}
-		span := newSpan(r)
+	err := s.view(ctx, "documents", func(v *view) error {
+		t, span := v.table([]byte(prefixDocuments+collection)), newSpan(r)
 		docs = make([]persistence.Document, 0, min(limit, 64))
-		c := b.Cursor()
-		k, v := span.start(c)
-		for ; k != nil && len(docs) < limit && span.holds(k); k, v = span.step(c) {
+		for rows := span.rows(&t); len(docs) < limit; {
+			k, v := rows.next()
+			if k == nil || !span.holds(k) {
+				return nil
+			}
 			p, err := unseal(k, v)
 			if err != nil {
 				return err
@@ -143,33 +136,16 @@ func newSpan(r persistence.Range) span {
 	return s
 }
 
-// start returns the first key of the range in its direction, if there is one in it at all.
-func (s *span) start(c *bbolt.Cursor) (k, v []byte) {
-	if !s.reverse {
-		from := s.prefix
-		if bytes.Compare(s.after, from) > 0 {
-			from = s.after
-		}
-		k, v = c.Seek(from)
-		if k != nil && len(s.after) > 0 && bytes.Equal(k, s.after) {
-			return c.Next()
-		}
-		return k, v
-	}
-	if s.end == nil {
-		return c.Last()
-	}
-	if k, _ := c.Seek(s.end); k == nil {
-		return c.Last()
-	}
-	return c.Prev()
-}
-
-func (s *span) step(c *bbolt.Cursor) (k, v []byte) {
+// rows walks a table from where the range begins, in its direction.
+func (s *span) rows(t *table) rows {
 	if s.reverse {
-		return c.Prev()
+		return t.below(s.end)
 	}
-	return c.Next()
+	from := s.prefix
+	if len(s.after) > 0 && bytes.Compare(s.after, from) >= 0 {
+		from = append(bytes.Clone(s.after), 0) // the very next key
+	}
+	return t.from(from)
 }
 
 // holds says whether a key is in the range.
@@ -194,12 +170,17 @@ func prefixEnd(prefix []byte) []byte {
 // Counters implements persistence.Store.
 func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
 	counters := map[string]int64{}
-	err := s.view(ctx, "counters", func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketCounters).ForEach(func(k, v []byte) error {
+	err := s.view(ctx, "counters", func(v *view) error {
+		t := v.table(bucketCounters)
+		rows := t.from(nil)
+		for k, v := rows.next(); k != nil; k, v = rows.next() {
 			n, err := decodeCounter(k, v)
+			if err != nil {
+				return err
+			}
 			counters[string(k)] = n
-			return err
-		})
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -211,10 +192,14 @@ func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
 func (s *Store) Outbox(ctx context.Context, after string, limit int) ([]persistence.OutboxEntry, error) {
 	limit = capped(limit)
 	var entries []persistence.OutboxEntry
-	err := s.view(ctx, "outbox", func(tx *bbolt.Tx) error {
+	err := s.view(ctx, "outbox", func(v *view) error {
 		span := newSpan(persistence.Range{After: after})
-		c := tx.Bucket(bucketOutbox).Cursor()
-		for k, v := span.start(c); k != nil && len(entries) < limit; k, v = c.Next() {
+		t := v.table(bucketOutbox)
+		for rows := span.rows(&t); len(entries) < limit; {
+			k, v := rows.next()
+			if k == nil {
+				return nil
+			}
 			p, err := unseal(k, v)
 			if err != nil {
 				return err
@@ -233,10 +218,14 @@ func (s *Store) Outbox(ctx context.Context, after string, limit int) ([]persiste
 func (s *Store) Streams(ctx context.Context, prefix, after string, limit int) ([]string, error) {
 	limit = capped(limit)
 	var names []string
-	err := s.view(ctx, "streams", func(tx *bbolt.Tx) error {
+	err := s.view(ctx, "streams", func(v *view) error {
 		span := newSpan(persistence.Range{Prefix: prefix, After: after})
-		c := tx.Bucket(bucketStreams).Cursor()
-		for k, _ := span.start(c); k != nil && len(names) < limit && span.holds(k); k, _ = c.Next() {
+		t := v.table(bucketStreams)
+		for rows := span.rows(&t); len(names) < limit; {
+			k, _ := rows.next()
+			if k == nil || !span.holds(k) {
+				return nil
+			}
 			names = append(names, string(k))
 		}
 		return nil

@@ -14,7 +14,7 @@ const (
 	requestAbandoned
 )
 
-// request is one thing to do in a transaction: batches, or op.
+// request is one thing to do in a round: batches, or op.
 type request struct {
 	batches []*persistence.Batch
 	checks  []verdict // of the batches
@@ -38,7 +38,7 @@ type verdict struct {
 func (r *request) take() bool    { return r.state.CompareAndSwap(requestWaiting, requestTaken) }
 func (r *request) abandon() bool { return r.state.CompareAndSwap(requestWaiting, requestAbandoned) }
 
-// apply runs the request in a transaction.
+// apply runs the request in a round.
 func (r *request) apply(w *writeTx) {
 	if r.op != nil {
 		r.err = r.op(w)
@@ -53,7 +53,7 @@ func (r *request) apply(w *writeTx) {
 	}
 }
 
-// fail replaces every outcome by that of the transaction.
+// fail replaces every outcome by that of the round.
 func (r *request) fail(cause error) {
 	err := fmt.Errorf("%w: %w", persistence.ErrUnavailable, cause)
 	r.err = err

@@ -17,7 +17,8 @@ import (
 )
 
 // Store is the embedded engine. It survives the end of the process at any instant: what Append reported as committed is
-// in the file, flushed to disk.
+// in the log or the file, flushed to disk. Beside the file parley.db its log is in parley.wal-0, parley.wal-1 and
+// parley.wal-2; none of them is there when the store was closed.
 type Store struct {
 	db   *bbolt.DB
 	path string
@@ -28,14 +29,18 @@ type Store struct {
 	gate    sync.RWMutex
 	closing atomic.Bool
 
-	committer *committer
+	stack        *stack
+	wal          *wal
+	committer    *committer
+	checkpointer *checkpointer
 }
 
 var _ persistence.Store = (*Store)(nil)
 
 // Open opens the store at o.Path, or creates it where there is no file. A file that is damaged, cut short, empty, of
 // another program or of a newer version is refused, with ErrDamaged or ErrForeign, and is not changed. A file that
-// another process has open is refused with ErrLocked after a second.
+// another process has open is refused with ErrLocked after a second. The same goes for its log: one that is missing,
+// or damaged before its end, is ErrDamaged, and one of another store ErrForeign.
 //
 // Opening reads every page but not every value: Verify does that. ctx only bounds the wait for the lock.
 func Open(ctx context.Context, o Options) (*Store, error) {
@@ -57,9 +62,20 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	last, err := recoverLog(db, o.Path, o.Logger)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	sweep(o.Path)
-	s := &Store{db: db, path: o.Path, log: o.Logger, now: o.Now}
-	s.committer = startCommitter(db, o.Logger, o.Now)
+	id, _, err := readLogState(db, o.Path)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	t := o.tune.withDefaults()
+	s := &Store{db: db, path: o.Path, log: o.Logger, now: o.Now, stack: newStack(db, last)}
+	s.wal = &wal{db: db, base: logBase(o.Path), id: id, sync: t.sync}
+	s.checkpointer = startCheckpointer(s.stack, s.wal, o.Logger)
+	s.committer = startCommitter(s.stack, s.wal, s.checkpointer, o.Logger, o.Now, t)
 	return s, nil
 }
 
@@ -79,7 +95,7 @@ func (s *Store) enter() error {
 func (s *Store) leave() { s.gate.RUnlock() }
 
 // view runs a short read for a call of the contract.
-func (s *Store) view(ctx context.Context, what string, fn func(tx *bbolt.Tx) error) error {
+func (s *Store) view(ctx context.Context, what string, fn func(v *view) error) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -87,7 +103,7 @@ func (s *Store) view(ctx context.Context, what string, fn func(tx *bbolt.Tx) err
 	if ctx.Err() != nil {
 		return unavailable(what, context.Cause(ctx))
 	}
-	if err := guardView(s.db, fn); err != nil {
+	if err := s.stack.read(fn); err != nil {
 		if errors.Is(err, persistence.ErrDamaged) {
 			s.log.Error("the store is damaged", "path", s.path, "call", what, "error", err)
 		}
@@ -101,7 +117,8 @@ func unavailable(what string, cause error) error {
 	return fmt.Errorf("%s: %w: %w", what, persistence.ErrUnavailable, cause)
 }
 
-// Close implements persistence.Store. Closing again is no error.
+// Close implements persistence.Store. It moves everything into the file, which then stands alone. When that fails the log
+// stays, and nothing is lost. Closing again is no error.
 func (s *Store) Close() error {
 	if s.closing.Swap(true) {
 		return nil
@@ -109,14 +126,27 @@ func (s *Store) Close() error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
 	s.committer.stop()
-	if err := s.db.Close(); err != nil {
+	s.checkpointer.stop()
+	err := s.settle()
+	err = errors.Join(err, s.wal.close(err == nil), s.db.Close())
+	if err != nil {
 		return fmt.Errorf("close the store: %w", err)
 	}
 	return nil
 }
 
-// Ready implements persistence.Store. After a failed commit it tries a small one, so that a store whose disk has space
-// again reports itself ready.
+// settle moves what the log has into the file, which needs it no more. Nothing else may be running.
+func (s *Store) settle() error {
+	if o := s.stack.frozen; o != nil {
+		if err := s.checkpointer.attempt(o, true); err != nil {
+			return err
+		}
+	}
+	return s.wal.seal(s.stack, s.checkpointer)
+}
+
+// Ready implements persistence.Store. After a failed round it tries a small one, so that a store whose disk has space
+// again reports itself ready. It is not when checkpoints have failed for ten seconds.
 func (s *Store) Ready(ctx context.Context) error {
 	const what = "ready"
 	if err := s.enter(); err != nil {
@@ -124,6 +154,9 @@ func (s *Store) Ready(ctx context.Context) error {
 	}
 	defer s.leave()
 	c := s.committer
+	if since := s.checkpointer.failing.Load(); since != 0 && time.Since(time.Unix(0, since)) > stallAfter {
+		return unavailable(what, errors.New("the log cannot be moved to the store's file"))
+	}
 	if since := c.since.Load(); since != 0 && time.Since(time.Unix(0, since)) > stallAfter {
 		return unavailable(what, errors.New("the disk does not answer"))
 	}

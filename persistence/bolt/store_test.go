@@ -42,26 +42,50 @@ func open(t *testing.T, path string, now func() time.Time) *Store {
 	return s
 }
 
+// tuned opens a store with other limits.
+func tuned(t *testing.T, path string, now func() time.Time, tune tuning) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Options{Path: path, Now: now, tune: tune})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// inLog keeps everything in the log.
+var inLog = tuning{freezeAge: time.Hour}
+
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		path, clock := filepath.Join(t.TempDir(), "data", "parley.db"), newClock()
-		return storetest.Harness{
-			Open:    func(t *testing.T) persistence.Store { return open(t, path, clock.Now) },
-			Now:     clock.Now,
-			Advance: clock.Advance,
-			Restore: func(t *testing.T, backup []byte) persistence.Store {
-				copied := filepath.Join(t.TempDir(), "restored.db")
-				if err := os.WriteFile(copied, backup, 0o600); err != nil {
-					t.Fatal(err)
-				}
-				if err := Check(t.Context(), copied); err != nil {
-					t.Fatal(err)
-				}
-				return open(t, copied, clock.Now)
-			},
-			Faults: faultsOf(path, clock),
-		}
-	})
+	t.Parallel()
+	for name, tune := range map[string]tuning{"log": inLog, "checkpoints": {freezeBytes: 4 << 10, freezeAge: time.Millisecond}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, tune) })
+		})
+	}
+}
+
+func harness(t *testing.T, tune tuning) storetest.Harness {
+	path, clock := filepath.Join(t.TempDir(), "data", "parley.db"), newClock()
+	h := storetest.Harness{
+		Open:    func(t *testing.T) persistence.Store { return tuned(t, path, clock.Now, tune) },
+		Now:     clock.Now,
+		Advance: clock.Advance,
+		Restore: func(t *testing.T, backup []byte) persistence.Store {
+			copied := filepath.Join(t.TempDir(), "restored.db")
+			if err := os.WriteFile(copied, backup, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := Check(t.Context(), copied); err != nil {
+				t.Fatal(err)
+			}
+			return tuned(t, copied, clock.Now, tune)
+		},
+	}
+	if tune.freezeAge == inLog.freezeAge { // else nobody knows which file the next record goes to
+		h.Faults = faultsOf(path, clock)
+	}
+	return h
 }
 
 func TestCloseLeavesNoGoroutine(t *testing.T) {
@@ -97,6 +121,7 @@ func TestFileModes(t *testing.T) {
 }
 
 func TestQueueLimits(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "parley.db"), nil)
 	defer func() { _ = s.Close() }()
 	started, release := make(chan struct{}), make(chan struct{})

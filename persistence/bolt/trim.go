@@ -9,7 +9,7 @@ import (
 	"parley/persistence"
 )
 
-// Trim implements persistence.Store. A long trim takes several transactions, between which others write; when it fails
+// Trim implements persistence.Store. A long trim takes several rounds, between which others write; when it fails
 // half way, what is dropped stays dropped.
 func (s *Store) Trim(ctx context.Context, stream string, upTo uint64, before time.Time) (int, error) {
 	const what = "trim"
@@ -48,14 +48,14 @@ func (w *writeTx) trim(stream string, upTo uint64, before int64) (int, error) {
 		return 0, err
 	}
 	w.key = append(w.key[:0], stream...)
-	if _, err := unseal(w.key, w.snapshots.Get(w.key)); err != nil {
+	if _, err := unseal(w.key, w.snapshots.get(w.key)); err != nil {
 		return 0, err // what does not read back covers nothing
 	}
 	upTo = min(upTo, h.snapSeq, h.last)
 	base, n := h.base, 0
 	for seq := h.first; seq <= upTo && n < maxTrim; seq++ {
 		w.key = eventKey(w.key[:0], stream, seq)
-		v := w.events.Get(w.key)
+		v := w.events.get(w.key)
 		if v == nil {
 			return 0, fmt.Errorf("event %d of %s is missing: %w", seq, stream, persistence.ErrDamaged)
 		}
@@ -71,15 +71,13 @@ func (w *writeTx) trim(stream string, upTo uint64, before int64) (int, error) {
 	}
 	for seq := h.first; seq < h.first+uint64(n); seq++ {
 		w.key = eventKey(w.key[:0], stream, seq)
-		if err := w.events.Delete(w.key); err != nil {
-			panic(err) // some are gone: the transaction must not commit
-		}
+		w.remove(w.events, w.key)
 	}
 	if n > 0 {
 		h.first += uint64(n)
-		h.base, h.dirty = base, true
+		h.base = base
+		w.changedHead(stream, h)
 		w.touched = true
-		w.writes += n
 	}
 	return n, nil
 }

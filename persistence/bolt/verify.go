@@ -47,17 +47,21 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 		return Report{}, fmt.Errorf("%s: %w", what, err)
 	}
 	defer s.leave()
-	return verify(ctx, s.db)
+	return verify(ctx, s.stack)
 }
 
 // Check opens a copy of a store, such as a backup, without changing it, and returns nil when everything in it is whole:
-// its pages, its events with their hashes, and every value.
+// its pages, its events with their hashes, and every value. A store that was not closed is checked with its log.
 func Check(ctx context.Context, path string) (err error) {
 	db, err := openFile(ctx, path, true, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	stack, err := withLog(db, path)
+	if err != nil {
+		return err
+	}
 	var found []error
 	err = guardView(db, func(tx *bbolt.Tx) error {
 		for e := range tx.Check() {
@@ -71,7 +75,7 @@ func Check(ctx context.Context, path string) (err error) {
 		err = fmt.Errorf("%w: %w", persistence.ErrDamaged, errors.Join(found...))
 	}
 	if err == nil {
-		_, err = verify(ctx, db)
+		_, err = verify(ctx, stack)
 	}
 	if err != nil {
 		return fmt.Errorf("%s is damaged; use another backup: %w", path, err)
@@ -79,8 +83,8 @@ func Check(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-func verify(ctx context.Context, db *bbolt.DB) (Report, error) {
-	v := verifier{ctx: ctx, db: db, chainer: newChainer()}
+func verify(ctx context.Context, s *stack) (Report, error) {
+	v := verifier{ctx: ctx, stack: s, chainer: newChainer()}
 	steps := []func() error{
 		v.streams,
 		func() error { return v.rows(bucketSnapshots, &v.report.Snapshots, rowSnapshot) },
@@ -102,39 +106,34 @@ func verify(ctx context.Context, db *bbolt.DB) (Report, error) {
 
 type verifier struct {
 	ctx     context.Context
-	db      *bbolt.DB
+	stack   *stack
 	chainer *chainer
 	report  Report
 }
 
 // pages calls visit for every row of a bucket, in transactions of up to limit rows.
-func (v *verifier) pages(bucket []byte, limit int, visit func(tx *bbolt.Tx, k, val []byte)) error {
+func (v *verifier) pages(bucket []byte, limit int, visit func(now *view, k, val []byte)) error {
 	var after []byte
 	for more := true; more; {
 		if v.ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", persistence.ErrUnavailable, context.Cause(v.ctx))
 		}
-		err := guardView(v.db, func(tx *bbolt.Tx) error {
+		err := v.stack.read(func(now *view) error {
 			more = false
-			b := tx.Bucket(bucket)
-			if b == nil {
-				return nil
-			}
-			c := b.Cursor()
-			k, val := c.Seek(after)
-			if k != nil && after != nil && bytes.Equal(k, after) {
-				k, val = c.Next()
-			}
-			for n := 0; k != nil; k, val = c.Next() {
+			t := now.table(bucket)
+			rows := t.from(after)
+			for n := 0; ; n++ {
+				k, val := rows.next()
+				if k == nil {
+					return nil
+				}
 				if n == limit {
 					more = true
-					break
+					after = bytes.Clone(k)
+					return nil
 				}
-				visit(tx, k, val)
-				after = append(after[:0], k...)
-				n++
+				visit(now, k, val)
 			}
-			return nil
 		})
 		if err != nil {
 			return err
@@ -145,15 +144,15 @@ func (v *verifier) pages(bucket []byte, limit int, visit func(tx *bbolt.Tx, k, v
 
 // streams checks every stream with its log.
 func (v *verifier) streams() error {
-	return v.pages(bucketStreams, verifyStreams, func(tx *bbolt.Tx, k, val []byte) {
+	return v.pages(bucketStreams, verifyStreams, func(now *view, k, val []byte) {
 		v.report.Streams++
 		h, err := decodeHead(k, val)
 		if err != nil {
 			v.report.problem("%v", err)
 			return
 		}
-		v.log(tx, string(k), h)
-		if h.hasSnap != (tx.Bucket(bucketSnapshots).Get(k) != nil) {
+		v.log(now, string(k), h)
+		if snapshots := now.table(bucketSnapshots); h.hasSnap != (snapshots.get(k) != nil) {
 			v.report.problem("stream %q and its snapshot do not agree", k)
 		}
 		if h.first != 1 && (!h.hasSnap || h.snapSeq+1 < h.first) {
@@ -163,10 +162,11 @@ func (v *verifier) streams() error {
 }
 
 // log walks the events of one stream along their chain.
-func (v *verifier) log(tx *bbolt.Tx, stream string, h head) {
+func (v *verifier) log(now *view, stream string, h head) {
 	next, link := h.first, h.base
-	c := tx.Bucket(bucketEvents).Cursor()
-	for k, val := c.Seek(eventKey(nil, stream, 0)); k != nil; k, val = c.Next() {
+	t := now.table(bucketEvents)
+	rows := t.from(eventKey(nil, stream, 0))
+	for k, val := rows.next(); k != nil; k, val = rows.next() {
 		seq, ok := seqOf(stream, k)
 		if !ok {
 			break
@@ -221,7 +221,7 @@ func rowClaim(k, val []byte) error {
 
 // rows checks every value of a bucket; count may be nil.
 func (v *verifier) rows(bucket []byte, count *int, check func(k, val []byte) error) error {
-	return v.pages(bucket, verifyRows, func(_ *bbolt.Tx, k, val []byte) {
+	return v.pages(bucket, verifyRows, func(_ *view, k, val []byte) {
 		if count != nil {
 			*count++
 		}
@@ -234,11 +234,9 @@ func (v *verifier) rows(bucket []byte, count *int, check func(k, val []byte) err
 // named checks the buckets of collections and indexes.
 func (v *verifier) named() error {
 	var names []string
-	err := guardView(v.db, func(tx *bbolt.Tx) error {
-		return tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
-			names = append(names, string(name))
-			return nil
-		})
+	err := v.stack.read(func(now *view) (err error) {
+		names, err = now.buckets()
+		return err
 	})
 	if err != nil {
 		return err

@@ -45,6 +45,19 @@ func sample(t *testing.T, path string) *Store {
 	return s
 }
 
+// inFile moves everything into the file and returns that.
+func inFile(t *testing.T, s *Store) *bbolt.DB {
+	t.Helper()
+	tx, err := s.committer.pin(t.Context())
+	if err == nil {
+		err = tx.Rollback()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.db
+}
+
 func TestVerifyCounts(t *testing.T) {
 	s := sample(t, filepath.Join(t.TempDir(), "parley.db"))
 	defer func() { _ = s.Close() }()
@@ -58,6 +71,7 @@ func TestVerifyCounts(t *testing.T) {
 }
 
 func TestVerifyFinds(t *testing.T) {
+	t.Parallel()
 	key := eventKey(nil, "agency/a", 7)
 	forge := func(tx *bbolt.Tx, change func(e *persistence.Event, c *chain)) error {
 		b := tx.Bucket(bucketEvents)
@@ -118,7 +132,7 @@ func TestVerifyFinds(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "parley.db")
 			s := sample(t, path)
 			defer func() { _ = s.Close() }()
-			if err := s.db.Update(damage); err != nil {
+			if err := inFile(t, s).Update(damage); err != nil {
 				t.Fatal(err)
 			}
 			r, err := s.Verify(t.Context())
@@ -140,9 +154,10 @@ func TestVerifyFinds(t *testing.T) {
 }
 
 func TestDamageStaysWhereItIs(t *testing.T) {
+	t.Parallel()
 	s := sample(t, filepath.Join(t.TempDir(), "parley.db"))
 	defer func() { _ = s.Close() }()
-	err := s.db.Update(func(tx *bbolt.Tx) error {
+	err := inFile(t, s).Update(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketStreams).Put([]byte("agency/b"), []byte("garbage"))
 	})
 	if err != nil {
@@ -173,7 +188,7 @@ func TestDamagedSnapshot(t *testing.T) {
 	if err := s.Append(t.Context(), []*persistence.Batch{b})[0]; err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.Update(func(tx *bbolt.Tx) error {
+	if err := inFile(t, s).Update(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketSnapshots).Put([]byte("agency/a"), []byte("garbage"))
 	}); err != nil {
 		t.Fatal(err)
@@ -187,6 +202,7 @@ func TestDamagedSnapshot(t *testing.T) {
 }
 
 func TestExpiredClaimsLeaveTheFile(t *testing.T) {
+	t.Parallel()
 	clock := newClock()
 	s := open(t, filepath.Join(t.TempDir(), "parley.db"), clock.Now)
 	defer func() { _ = s.Close() }()
@@ -204,7 +220,7 @@ func TestExpiredClaimsLeaveTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	count := func() (claims, entries int) {
-		if err := s.db.View(func(tx *bbolt.Tx) error {
+		if err := inFile(t, s).View(func(tx *bbolt.Tx) error {
 			claims = tx.Bucket([]byte(prefixClaims + "post")).Stats().KeyN
 			entries = tx.Bucket(bucketExpiry).Stats().KeyN
 			return nil
