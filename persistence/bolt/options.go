@@ -73,7 +73,7 @@ const (
 	checkpointBytes = 8 << 20
 	// retryFirst and retryMax are the pauses between attempts of a checkpoint that fails.
 	retryFirst = 100 * time.Millisecond
-	retryMax = 5 * time.Second
+	retryMax   = 5 * time.Second
 	// maxCached is the largest number of streams, and of counters, that the committer remembers.
 	maxCached = 16_384
 	// maxKey is the longest key that bbolt takes.
