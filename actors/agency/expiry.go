@@ -14,9 +14,6 @@ const maxTerm = 10 * 365 * 24 * time.Hour
 // termUnits are the units of durations (decision 44).
 var termUnits = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}
 
-// maxTermDigits is the length of the number of a duration; more would be over maxTerm in every unit.
-const maxTermDigits = 9
-
 // ParseExpiry reads when something ends, in milliseconds since 1970, from a duration (30s, 30m, 24h, 7d) that begins now
 // or from a time in RFC 3339, which must be in the future; at most ten years ahead. Empty and "never" are 0: never.
 // The error is CodeInvalid.
@@ -47,13 +44,9 @@ func parseTerm(s string, now time.Time) (time.Time, bool) {
 	if unit == 0 || number == "" || strings.Trim(number, "0123456789") != "" {
 		return time.Time{}, false
 	}
-	number = strings.TrimLeft(number, "0")
-	if len(number) > maxTermDigits {
-		return now.Add(maxTerm + unit), true // too long, whatever the unit: refused as such
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n > int64(maxTerm/unit) {
+		return now.Add(maxTerm + unit), true // too long, which the caller finds out
 	}
-	n, err := strconv.Atoi("0" + number)
-	if err != nil {
-		return time.Time{}, false
-	}
-	return now.Add(min(time.Duration(n), maxTerm/unit+1) * unit), true
+	return now.Add(unit * time.Duration(n)), true
 }
