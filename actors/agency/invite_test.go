@@ -41,8 +41,8 @@ func TestInvites(t *testing.T) {
 	if err != nil || v.ID != room || *v.Role != agency.Member || v.MemberCount != 2 {
 		t.Fatal(v, err)
 	}
-	w.Restart() // on a snapshot
-	w.Crash()   // and on the log
+	w.Restart()                         // on a snapshot
+	w.Crash()                           // and on the log
 	if err := redeem(bob); err != nil { // a member uses nothing up
 		t.Fatal(err)
 	}
