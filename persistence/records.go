@@ -24,6 +24,7 @@ const (
 	CollectionMembership = "membership" // account id / agency id: the same, seen from the account
 	CollectionOwned      = "owned"      // owner's account id / agent's account id: empty
 	CollectionMessage    = "message"    // agency id / seq (see SeqKey): the message as clients see it
+	CollectionBan        = "ban"        // agency id / account id: reason, moderator and end of a ban
 )
 
 // Indexes of claims.
@@ -34,6 +35,7 @@ const (
 	ClaimPAT      = "pat"      // id of a personal access token: account id
 	ClaimCode     = "code"     // claim code of an unclaimed agent: account id
 	ClaimPost     = "post"     // agency id / sender id / client id: idempotency of posts, with an expiry
+	ClaimInvite   = "invite"   // invite code: agency id
 )
 
 // Counters, changed in the batch that changes what they count.

@@ -21,6 +21,8 @@ const (
 	memberCache = 4096
 	// postCache is the number of idempotent posts that the actor remembers; older ones are read.
 	postCache = 4096
+	// banCache is the number of accounts of which the actor remembers whether they are banned.
+	banCache = 4096
 	// retainEvents and retainFor say how long the log is kept behind the snapshot.
 	retainEvents = 10_000
 	retainFor    = 7 * 24 * time.Hour
@@ -51,6 +53,8 @@ type Agency struct {
 	s        state
 	members  *simplelru.LRU[string, MemberRecord] // zero record: known not to be a member
 	recent   *simplelru.LRU[string, uint64]       // clientId key: sequence of its message
+	bans     *simplelru.LRU[string, BanRecord]    // zero record: known not to be banned
+	banned   uint64                               // number of bans and unbans so far: what was read before one is stale
 	loads    kernel.Gate[string]                  // members being read
 	posts    kernel.Gate[string]                  // clientIds being looked up
 	edits    kernel.Gate[uint64]                  // messages being changed
@@ -71,7 +75,8 @@ func Factory(p Ports) kernel.Factory {
 func newAgency(p Ports) *Agency {
 	members, _ := simplelru.NewLRU[string, MemberRecord](memberCache, nil)
 	recent, _ := simplelru.NewLRU[string, uint64](postCache, nil)
-	return &Agency{ports: p, members: members, recent: recent}
+	bans, _ := simplelru.NewLRU[string, BanRecord](banCache, nil)
+	return &Agency{ports: p, members: members, recent: recent, bans: bans}
 }
 
 // Load implements kernel.Entity.
@@ -161,6 +166,24 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 		a.addMember(t, c)
 	case Leave:
 		a.leave(t, c)
+	case SetRole:
+		a.setRole(t, c)
+	case Kick:
+		a.kick(t, c)
+	case Transfer:
+		a.transfer(t, c)
+	case Ban:
+		a.ban(t, c)
+	case Unban:
+		a.unban(t, c)
+	case CreateInvite:
+		a.createInvite(t, c)
+	case ListInvites:
+		a.listInvites(t, c)
+	case RevokeInvite:
+		a.revokeInvite(t, c)
+	case Redeem:
+		a.redeem(t, c)
 	case Update:
 		a.update(t, c)
 	case Dissolve:

@@ -195,7 +195,7 @@ func (a *Agency) end(t *kernel.Turn, by *WireSender, c kernel.Change, answer fun
 	slug := slugClaim(&a.s.Record)
 	slug.Release = true
 	c.Events = append(c.Events, event(evDissolved, movement{Member: *by}))
-	c.Claims = append(c.Claims, slug)
+	c.Claims = append(append(c.Claims, slug), inviteClaims(t.ID(), a.s.Invites, true)...)
 	c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionAgency, Key: t.ID()},
 		persistence.DocumentOp{Collection: persistence.CollectionPublic, Key: t.ID()})
 	c.Counters = append(c.Counters, persistence.CounterOp{Name: persistence.CountAgencies, Delta: -1})
@@ -225,12 +225,15 @@ func (a *Agency) purge(t *kernel.Turn, _ Purge) {
 
 // purgeStep works on what is committed, one step at a time: no row may be counted as gone twice.
 func (a *Agency) purgeStep(t *kernel.Turn) {
-	type rows struct{ members, messages []persistence.Document }
+	type rows struct{ members, messages, bans []persistence.Document }
 	id := t.ID()
 	kernel.Load(t, func(ctx context.Context, s persistence.Store) (r rows, err error) {
 		r.members, err = s.Documents(ctx, persistence.CollectionMember, persistence.Range{Prefix: id + "/", Limit: purgePage})
 		if err == nil {
 			r.messages, err = s.Documents(ctx, persistence.CollectionMessage, persistence.Range{Prefix: id + "/", Limit: purgePage})
+		}
+		if err == nil {
+			r.bans, err = s.Documents(ctx, persistence.CollectionBan, persistence.Range{Prefix: id + "/", Limit: purgePage})
 		}
 		return r, err
 	}, func(r rows, err error) {
@@ -238,21 +241,24 @@ func (a *Agency) purgeStep(t *kernel.Turn) {
 		switch {
 		case err != nil:
 			t.Fail(err)
-		case len(r.members)+len(r.messages) == 0:
+		case len(r.members)+len(r.messages)+len(r.bans) == 0:
 			a.purgeOver(t)
 		default:
-			a.purgeRows(t, r.members, r.messages)
+			a.purgeRows(t, r.members, r.messages, r.bans)
 		}
 	})
 }
 
-func (a *Agency) purgeRows(t *kernel.Turn, members, messages []persistence.Document) {
+func (a *Agency) purgeRows(t *kernel.Turn, members, messages, bans []persistence.Document) {
 	var c kernel.Change
 	for _, d := range members {
 		c.Documents = append(c.Documents, memberDocuments(t.ID(), d.Key[len(t.ID())+1:], nil)...)
 	}
 	for _, d := range messages {
 		c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionMessage, Key: d.Key})
+	}
+	for _, d := range bans {
+		c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionBan, Key: d.Key})
 	}
 	c.Counters = []persistence.CounterOp{
 		{Name: persistence.CountMemberships, Delta: -int64(len(members))},

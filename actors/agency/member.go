@@ -78,20 +78,36 @@ type Entered struct {
 	Record Record
 	Role   Role
 	Joined bool // it was no member before
+	// Last is the last event of the log that was considered: a later one may have ended the membership again.
+	Last uint64
 }
 
 func (a *Agency) enter(t *kernel.Turn, c Enter) {
-	a.withMember(t, c.Who.ID, func(m MemberRecord) {
+	a.withBan(t, c.Who.ID, func(m MemberRecord, b BanRecord) {
 		switch {
 		case m.Role != "":
-			r := a.s.Record
-			t.AfterCommits(func() { t.Reply(&Entered{Record: r, Role: m.Role}) })
+			a.welcome(t, m)
 		case a.s.Private:
 			t.Fail(errNotFound())
+		case b.Holds(t.Now()):
+			t.Fail(b.refusal("you are"))
 		default:
-			a.admit(t, c.Who, "")
+			change, entered := a.admission(t, c.Who)
+			a.commit(t, change, func() { t.Reply(entered) }, nil)
 		}
 	})
+}
+
+// welcome answers one who is a member already.
+func (a *Agency) welcome(t *kernel.Turn, m MemberRecord) {
+	e := &Entered{Record: a.s.Record, Role: m.Role, Last: a.last(t)}
+	t.AfterCommits(func() { t.Reply(e) })
+}
+
+// last is the position of the log that the state is at, committed or not.
+func (a *Agency) last(t *kernel.Turn) uint64 {
+	next, _ := t.Next()
+	return next - 1
 }
 
 // AddMember makes an account a member on the word of one who may; see decision 14 for agents. It answers with *Entered.
@@ -113,21 +129,28 @@ func (a *Agency) addMember(t *kernel.Turn, c AddMember) {
 		})
 		return
 	}
-	a.withMember(t, c.Who.ID, func(m MemberRecord) {
-		if m.Role == "" {
-			a.admit(t, c.Who, c.Done)
-			return
+	a.withBan(t, c.Who.ID, func(m MemberRecord, b BanRecord) {
+		switch {
+		case m.Role == "" && b.Holds(t.Now()):
+			t.Fail(b.refusal(c.Who.Username + " is"))
+		case m.Role == "":
+			change, entered := a.admission(t, c.Who)
+			fulfil(&change, c.Done)
+			a.commit(t, change, func() { t.Reply(entered) }, nil)
+		case c.Done == "":
+			a.welcome(t, m)
+		default:
+			var change kernel.Change
+			fulfil(&change, c.Done)
+			e := &Entered{Record: a.s.Record, Role: m.Role, Last: a.last(t)}
+			t.Commit(change, func() { t.Reply(e) }, nil)
 		}
-		var change kernel.Change
-		fulfil(&change, c.Done)
-		r := a.s.Record
-		t.Commit(change, func() { t.Reply(&Entered{Record: r, Role: m.Role}) }, nil)
 	})
 }
 
-// admit makes a stranger a member.
-func (a *Agency) admit(t *kernel.Turn, who account.Sender, done string) {
-	_, at := t.Next()
+// admission is the change that makes a stranger a member, and the answer once it is committed.
+func (a *Agency) admission(t *kernel.Turn, who account.Sender) (kernel.Change, *Entered) {
+	seq, at := t.Next()
 	m := MemberRecord{Role: Member, JoinedAt: at}
 	if who.Type == account.Agent {
 		m.Role = AgentRole
@@ -139,9 +162,9 @@ func (a *Agency) admit(t *kernel.Turn, who account.Sender, done string) {
 		Documents: append(memberDocuments(t.ID(), who.ID, &m), recordDocuments(&r)[0]),
 		Counters:  []persistence.CounterOp{{Name: persistence.CountMemberships, Delta: 1}},
 	}
-	fulfil(&change, done)
+	a.forgetBan(t, who.ID, &change)
 	a.members.Add(who.ID, m)
-	a.commit(t, change, func() { t.Reply(&Entered{Record: r, Role: m.Role, Joined: true}) }, nil)
+	return change, &Entered{Record: r, Role: m.Role, Joined: true, Last: seq}
 }
 
 // Leave ends a membership by the member's own will. It answers with kernel.Done; CodeTaken for the last owner
@@ -166,14 +189,20 @@ func (a *Agency) leave(t *kernel.Turn, c Leave) {
 	})
 }
 
-// removal is the change that ends a membership.
+// removal is the change that ends a membership by the member's own will or end.
 func (a *Agency) removal(t *kernel.Turn, who account.Sender, m MemberRecord, by *WireSender, silent bool) kernel.Change {
+	return a.departure(t, evLeft, m, movement{Member: wire(who), By: by, Silent: silent})
+}
+
+// departure is the change that ends a membership; b lacks only role and count.
+func (a *Agency) departure(t *kernel.Turn, kind string, m MemberRecord, b movement) kernel.Change {
 	r := a.s.Record
 	r.MemberCount--
-	a.members.Add(who.ID, MemberRecord{})
+	b.Role, b.Count = m.Role, r.MemberCount
+	a.members.Add(b.Member.ID, MemberRecord{})
 	return kernel.Change{
-		Events:    []persistence.Event{event(evLeft, movement{Member: wire(who), Role: m.Role, Count: r.MemberCount, By: by, Silent: silent})},
-		Documents: append(memberDocuments(t.ID(), who.ID, nil), recordDocuments(&r)[0]),
+		Events:    []persistence.Event{event(kind, b)},
+		Documents: append(memberDocuments(t.ID(), b.Member.ID, nil), recordDocuments(&r)[0]),
 		Counters:  []persistence.CounterOp{{Name: persistence.CountMemberships, Delta: -1}},
 	}
 }
@@ -270,10 +299,10 @@ func (a *Agency) passTo(t *kernel.Turn, who account.Sender, m MemberRecord, h he
 		t.Fail(err)
 	case !a.s.exists():
 		t.Reply(kernel.Done{})
+	case known && now.Role != Owner, a.s.owners() > 1:
+		a.forget(t, Forget{Who: who}) // it owns the agency alone no more
 	case h.who.ID != "" && seen && chosen.Role == "":
 		a.pass(t, who, m) // the heir has left meanwhile
-	case known && now.Role != Owner:
-		t.Reply(kernel.Done{}) // done by another meanwhile
 	case h.who.ID == "":
 		by := wire(who)
 		a.end(t, &by, a.removal(t, who, m, nil, true), func() { t.Reply(kernel.Done{}) })

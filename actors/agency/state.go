@@ -20,6 +20,12 @@ const (
 	evMessage   = "message"
 	evEdited    = "edited"
 	evDeleted   = "deleted"
+	evKicked    = "kicked"
+	evBanned    = "banned"
+	evUnbanned  = "unbanned"
+	evInvited   = "invited"
+	evRevoked   = "revoked"  // an invite
+	evRedeemed  = "redeemed" // an invite; the joining follows from it
 )
 
 // state is what an agency's actor knows without reading. Members are documents: its size does not depend on their number.
@@ -27,6 +33,7 @@ type state struct {
 	Record
 	// Staff are the members above the rank of member, which is what ownership passes through.
 	Staff     map[string]MemberRecord `json:"staff,omitempty"`
+	Invites   []Invite                `json:"invites,omitempty"` // oldest first, at most keptInvites
 	Messages  int64                   `json:"messages,omitempty"`
 	Dissolved bool                    `json:"dissolved,omitempty"`
 	Purged    bool                    `json:"purged,omitempty"`
@@ -46,14 +53,16 @@ type change struct {
 	Private *bool      `json:"isPrivate,omitempty"`
 }
 
-// movement is the body of evJoined, evLeft and evRole.
+// movement is the body of evJoined, evLeft, evRole, evKicked, evBanned and evUnbanned.
 type movement struct {
 	Member WireSender  `json:"member"`
-	Role   Role        `json:"role"`
+	Role   Role        `json:"role"` // after evJoined and evRole, before the others; empty for those who were no members
 	Was    Role        `json:"was,omitempty"`
 	Count  int64       `json:"count"` // members after it
 	By     *WireSender `json:"by,omitempty"`
 	Silent bool        `json:"silent,omitempty"` // a consequence of an account's end, not somebody's act
+	Reason string      `json:"reason,omitempty"` // of evKicked and evBanned
+	Until  int64       `json:"until,omitempty"`  // end of evBanned, ms; 0: never
 }
 
 // edition is the body of evEdited.
@@ -117,12 +126,19 @@ func (s *state) apply(ev *persistence.Event) error {
 		}
 		b.Record.MemberCount = s.MemberCount
 		s.Record = b.Record
-	case evJoined, evLeft, evRole:
+	case evJoined, evLeft, evRole, evKicked, evBanned:
 		var b movement
 		if err := decode(&b); err != nil {
 			return err
 		}
 		s.move(ev, b)
+	case evUnbanned:
+	case evInvited, evRevoked, evRedeemed:
+		var b invitation
+		if err := decode(&b); err != nil {
+			return err
+		}
+		s.invite(ev.Kind, b)
 	case evDissolved:
 		s.Dissolved = true
 	case evPurged:
@@ -137,7 +153,7 @@ func (s *state) move(ev *persistence.Event, b movement) {
 	s.MemberCount = b.Count
 	old, was := s.Staff[b.Member.ID]
 	switch {
-	case ev.Kind == evLeft || b.Role.Rank() <= Member.Rank():
+	case ev.Kind != evJoined && ev.Kind != evRole, b.Role.Rank() <= Member.Rank():
 		delete(s.Staff, b.Member.ID)
 	default:
 		if s.Staff == nil {

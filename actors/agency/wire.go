@@ -45,8 +45,11 @@ func Render(agency string, ev *persistence.Event) (w Wire, ok bool, err error) {
 			w.Name = EventMessageDeleted
 			w.Data, err = json.Marshal(map[string]any{"agencyId": agency, "agency_id": agency, "messageId": b.MessageID, "seq": ev.Seq})
 		}
-	case evJoined, evLeft, evRole:
-		w, err = renderMovement(agency, ev)
+	case evJoined, evLeft, evRole, evKicked, evBanned:
+		w, ok, err = renderMovement(agency, ev)
+		if err == nil && !ok {
+			return w, false, nil
+		}
 	case evUpdated:
 		var b change
 		if err = json.Unmarshal(ev.Data, &b); err == nil {
@@ -66,10 +69,11 @@ func Render(agency string, ev *persistence.Event) (w Wire, ok bool, err error) {
 	return w, true, nil
 }
 
-func renderMovement(agency string, ev *persistence.Event) (w Wire, err error) {
+// renderMovement tells of a change of the members. The ban of somebody who was none is not one.
+func renderMovement(agency string, ev *persistence.Event) (w Wire, ok bool, err error) {
 	var b movement
-	if err := json.Unmarshal(ev.Data, &b); err != nil {
-		return w, err
+	if err := json.Unmarshal(ev.Data, &b); err != nil || b.Role == "" {
+		return w, false, err
 	}
 	w = Wire{Name: EventMembersUpdated, Soft: true}
 	change := "role"
@@ -78,10 +82,12 @@ func renderMovement(agency string, ev *persistence.Event) (w Wire, err error) {
 		change = "joined"
 	case evLeft:
 		change, w.Gone = "left", b.Member.ID
+	case evKicked, evBanned:
+		change, w.Gone = ev.Kind, b.Member.ID
 	}
 	w.Data, err = json.Marshal(map[string]any{"agencyId": agency, "agency_id": agency, "change": change, "memberCount": b.Count,
 		"member": NewMemberView(account.Sender(b.Member), MemberRecord{Role: b.Role})})
-	return w, err
+	return w, true, err
 }
 
 // withoutCaller is the part of a view that is the same for everybody.

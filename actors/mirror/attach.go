@@ -27,6 +27,9 @@ type Attach struct {
 	Record agency.Record
 	// Since, if not nil, is the last event that the client knows: agency-joined brings what came after it.
 	Since *uint64
+	// Entered is the position of the log at which the account was found to be a member; 0: it is not checked whether the
+	// membership has ended since. With ErrAskAgain it has to be found out once more.
+	Entered uint64
 }
 
 // arrival is an Attach on its way.
@@ -81,6 +84,10 @@ func (m *Mirror) admit(a *arrival) {
 		a.request.Reply(nil, kernel.Fail(kernel.CodeUnavailable, "the room was left while it was joined; join again"))
 		return
 	}
+	if err := m.departed.check(a.Seat.Account, a.Entered); err != nil {
+		a.request.Reply(nil, err)
+		return
+	}
 	if a.Since != nil && !a.lost && !a.more {
 		switch {
 		case *a.Since > m.last:
@@ -94,6 +101,7 @@ func (m *Mirror) admit(a *arrival) {
 		}
 	}
 	if !a.more {
+		a.Seat.entered = max(a.Seat.entered, a.Entered)
 		m.seat(a.Seat)
 	}
 	a.Seat.Socket.Deliver(m.joined(a))

@@ -52,6 +52,8 @@ type Seat struct {
 	// more or the agency is gone, or with lost because the mirror failed and no longer knows its sockets.
 	Evicted func(lost bool)
 
+	entered uint64 // set by the mirror: a departure up to here was before its account came
+
 	gone  bool // set by the mirror: it was left or taken away and is never taken again
 	index int  // in seats, plus one; 0: not seated
 }
@@ -73,6 +75,7 @@ type Mirror struct {
 	recent   []*Event              // the latest ones, oldest first
 	roll     roll
 	gather   gather
+	departed departed
 }
 
 // Factory makes mirrors.
@@ -191,6 +194,7 @@ func (m *Mirror) watched(w watched) {
 	m.live = true
 	if m.last == 0 {
 		m.last = w.last
+		m.departed.from = w.last
 		m.ended = w.ended // its end is among what was before us
 	}
 	if w.last > m.last {
@@ -262,11 +266,14 @@ func (m *Mirror) hand(events []persistence.Event) {
 			out = append(out, e)
 			m.remember(e)
 		}
-		if w.Gone != "" && m.seated(w.Gone) {
-			m.deliver(out)
-			out = nil
-			m.flushGathered()
-			m.evict(w.Gone)
+		if w.Gone != "" {
+			m.departed.note(w.Gone, ev.Seq)
+			if m.seated(w.Gone) {
+				m.deliver(out)
+				out = nil
+				m.flushGathered()
+				m.evict(w.Gone, ev.Seq)
+			}
 		}
 		if w.Name == agency.EventAgencyDeleted {
 			m.ended = true
@@ -294,11 +301,11 @@ func (m *Mirror) remember(e *Event) {
 	m.recent = append(m.recent, e)
 }
 
-// evict takes the seats of an account that is no member any more.
-func (m *Mirror) evict(account string) {
+// evict takes the seats of an account that is no member any more since an event.
+func (m *Mirror) evict(account string, seq uint64) {
 	left := leftEvent(m.agency)
 	for _, s := range slices.Clone(m.seats) {
-		if s.Account == account {
+		if s.Account == account && s.entered < seq {
 			m.unseat(s)
 			s.gone = true
 			s.Socket.Deliver(left)

@@ -98,7 +98,7 @@ func (p *Platform) doJoin(ctx context.Context, e errand) error {
 		return err
 	}
 	_, err = kernel.Ask[*agency.Entered](ctx, p.Directory, agency.Ref(e.Agency), agency.AddMember{Who: profile.Sender(), Done: e.entry()})
-	if gone(err) {
+	if gone(err) || err != nil && kernel.AsError(err).Code == kernel.CodeForbidden { // dissolved, or banned meanwhile
 		return p.fulfil(ctx, e)
 	}
 	return err

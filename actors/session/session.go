@@ -3,6 +3,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -15,6 +16,9 @@ import (
 
 // MaxRooms is the number of rooms that one connection may be in at once.
 const MaxRooms = 1000
+
+// enterTries is how often a socket that joins is let in again because the room has changed before it took its seat.
+const enterTries = 5
 
 // Socket is the live connection of a session.
 type Socket interface {
@@ -182,18 +186,30 @@ func (s *Session) join(r *kernel.Request, op Join) {
 		}
 		r.Reply(nil, err)
 	}
-	s.dir.Call(agency.Ref(op.AgencyID), agency.Enter{Who: s.who}, func(v any, err error) {
+	s.enter(op, seat, enterTries, func(v any, err error) {
 		if err != nil {
 			failed(err)
 			return
 		}
-		attach := mirror.Attach{Seat: seat, Record: v.(*agency.Entered).Record, Since: op.Since}
+		r.Reply(v, nil)
+	})
+}
+
+// enter asks to be let in and takes the seat; once more when the room has changed too much in between.
+func (s *Session) enter(op Join, seat *mirror.Seat, tries int, reply func(any, error)) {
+	s.dir.Call(agency.Ref(op.AgencyID), agency.Enter{Who: s.who}, func(v any, err error) {
+		if err != nil {
+			reply(nil, err)
+			return
+		}
+		e := v.(*agency.Entered)
+		attach := mirror.Attach{Seat: seat, Record: e.Record, Since: op.Since, Entered: e.Last}
 		s.dir.Call(mirror.Ref(op.AgencyID), attach, func(v any, err error) {
-			if err != nil {
-				failed(err)
+			if errors.Is(err, mirror.ErrAskAgain) && tries > 1 {
+				s.enter(op, seat, tries-1, reply)
 				return
 			}
-			r.Reply(v, nil)
+			reply(v, err)
 		})
 	})
 }

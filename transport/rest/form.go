@@ -79,6 +79,20 @@ func (f *form) Bool(names ...string) *bool {
 	return &b
 }
 
+// Int is an optional whole number; nil when it is absent.
+func (f *form) Int(names ...string) *int64 {
+	name, raw := f.find(names)
+	if raw == nil {
+		return nil
+	}
+	var n int64
+	if err := json.Unmarshal(raw, &n); err != nil {
+		f.fail("%s must be a whole number", name)
+		return nil
+	}
+	return &n
+}
+
 // Raw is an optional value that is passed on as it is; nil when it is absent.
 func (f *form) Raw(names ...string) json.RawMessage {
 	_, raw := f.find(names)

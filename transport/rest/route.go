@@ -51,6 +51,9 @@ func (a *API) routes() []Route {
 	a.bindAgents(&t)
 	a.bindAgencies(&t)
 	a.bindMembers(&t)
+	a.bindModeration(&t)
+	a.bindBans(&t)
+	a.bindInvites(&t)
 	a.bindMessages(&t)
 	return t.routes
 }

@@ -140,7 +140,7 @@ func TestErrors(t *testing.T) {
 
 // TestEveryRouteReportsFailures lets the service fail under each route that uses it.
 func TestEveryRouteReportsFailures(t *testing.T) {
-	body := `{"username":"a","password":"right","agentToken":"t","name":"n","currentPassword":"c","newPassword":"d","content":"x"}`
+	body := `{"username":"a","password":"right","agentToken":"t","name":"n","currentPassword":"c","newPassword":"d","content":"x","role":"member","newOwnerId":"u","code":"k"}`
 	failing := func(b *bench, _ *Options) { b.fails = faults["gone"] }
 	var checks []check
 	for _, r := range Routes() {

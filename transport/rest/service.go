@@ -17,6 +17,8 @@ type Service interface {
 	tokens
 	agents
 	agencies
+	moderation
+	invites
 	messages
 
 	// Ready fails while the service can't do its work.
@@ -59,6 +61,22 @@ type agencies interface {
 	Members(ctx context.Context, id *platform.Identity, agencyID string, limit int, after string) ([]agency.MemberView, error)
 	Join(ctx context.Context, id *platform.Identity, agencyID string) (*agency.View, error)
 	Leave(ctx context.Context, id *platform.Identity, agencyID string) error
+}
+
+type moderation interface {
+	SetRole(ctx context.Context, id *platform.Identity, agencyID, accountID, role string) (*agency.MemberView, error)
+	Kick(ctx context.Context, id *platform.Identity, agencyID, accountID, reason string) error
+	TransferAgency(ctx context.Context, id *platform.Identity, agencyID, newOwnerID, newOwnerName string) (*agency.View, *account.Profile, error)
+	Ban(ctx context.Context, id *platform.Identity, agencyID, accountID, reason, expires string) (*agency.BanView, error)
+	Unban(ctx context.Context, id *platform.Identity, agencyID, accountID string) error
+	Bans(ctx context.Context, id *platform.Identity, agencyID string, limit int, after string) ([]agency.BanView, error)
+}
+
+type invites interface {
+	CreateInvite(ctx context.Context, id *platform.Identity, agencyID string, maxUses *int64, expires string) (*agency.InviteView, error)
+	Invites(ctx context.Context, id *platform.Identity, agencyID string) ([]agency.InviteView, error)
+	RevokeInvite(ctx context.Context, id *platform.Identity, agencyID, code string) error
+	RedeemInvite(ctx context.Context, id *platform.Identity, code string) (*agency.View, error)
 }
 
 type messages interface {

@@ -1,0 +1,62 @@
+package rest
+
+import (
+	"net/http"
+
+	"parley/actors/kernel"
+)
+
+func (a *API) bindModeration(t *table) {
+	t.add(http.MethodPatch, "/api/agencies/{id}/members/{memberId}", Required, a.setRole)
+	t.add(http.MethodPost, "/api/agencies/{id}/members/{memberId}/kick", Required, a.kick)
+	t.add(http.MethodPost, "/api/agencies/{id}/transfer", Required, a.transferAgency)
+}
+
+// setRole answers the member with its new role.
+func (a *API) setRole(c *call) error {
+	role := c.form.Required("role")
+	if err := c.form.Err(); err != nil {
+		return err
+	}
+	member, err := a.o.Service.SetRole(c.ctx(), c.id, c.param("id"), c.param("memberId"), role)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, with{member, done})
+}
+
+func (a *API) kick(c *call) error {
+	reason := c.form.String("reason")
+	if err := c.form.Err(); err != nil {
+		return err
+	}
+	if err := a.o.Service.Kick(c.ctx(), c.id, c.param("id"), c.param("memberId"), reason); err != nil {
+		return err
+	}
+	return c.ok()
+}
+
+// transferAgency answers like the transfer of an agent (rest.md, Agents).
+func (a *API) transferAgency(c *call) error {
+	id, name := c.form.String("newOwnerId", "new_owner_id"), c.form.String("newOwnerUsername", "new_owner_username")
+	if err := c.form.Err(); err != nil {
+		return err
+	}
+	if id == "" && name == "" {
+		return kernel.Invalid("newOwnerId or newOwnerUsername is required")
+	}
+	passed, owner, err := a.o.Service.TransferAgency(c.ctx(), c.id, c.param("id"), id, name)
+	if err != nil {
+		return err
+	}
+	type account struct {
+		ID       string `json:"id"`
+		Username string `json:"username"`
+	}
+	return c.answer(http.StatusOK, struct {
+		OK        bool       `json:"ok"`
+		Agency    agencyName `json:"agency"`
+		NewOwner  account    `json:"newOwner"`
+		NewOwner2 account    `json:"new_owner"`
+	}{true, nameOf(passed), account{owner.ID, owner.Username}, account{owner.ID, owner.Username}})
+}
