@@ -128,7 +128,7 @@ func (c *client) succeed(what, result any, ack int64) {
 	}
 	send, isSend := what.(session.Send)
 	if r, isCommand := result.(command.Result); isSend && isCommand && !send.Silent {
-		c.Deliver(whisper(send, r))
+		c.push(whisper(send, r))
 	}
 }
 
@@ -141,16 +141,20 @@ func (c *client) fail(op operation, name string, ack int64, err error) {
 		c.conn.Push(c.wire.ack(ack, ackOfError(e)))
 	}
 	if ack == noAck || op.speaks {
-		c.Deliver(errorEvent(name, e))
+		c.push(errorEvent(name, e))
 	}
 }
 
 // Deliver implements mirror.Socket. Before its welcome the client is in no room and asks for what there is behind it, so
 // that it misses nothing of what is dropped here.
 func (c *client) Deliver(events ...*mirror.Event) {
-	if !c.welcomed.Load() {
-		return
+	if c.welcomed.Load() {
+		c.push(events...)
 	}
+}
+
+// push queues events of the client's own.
+func (c *client) push(events ...*mirror.Event) {
 	for _, e := range events {
 		c.conn.Push(e.Encoded(c.wire.format(), c.wire.event).(*conn.Frame))
 	}
