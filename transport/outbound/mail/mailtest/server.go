@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"crypto/tls"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -303,7 +304,7 @@ func Parse(data string) (*Message, error) {
 	parts := multipart.NewReader(m.Body, params["boundary"])
 	for {
 		p, err := parts.NextRawPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
 		if err != nil {
