@@ -5,6 +5,7 @@ package config
 import (
 	"log/slog"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -34,6 +35,10 @@ type Config struct {
 	LogLevel slog.Level
 	// LogFormat is FormatText or FormatJSON.
 	LogFormat string
+	// SMTP is an smtp or smtps address with what signs in there, nil for none: mail is written into OutboxPath.
+	SMTP *url.URL
+	// MailFrom is the sender of mail.
+	MailFrom *mail.Address
 	// PprofListen is a loopback host:port, empty for off.
 	PprofListen string
 
@@ -55,6 +60,9 @@ func (c *Config) StorePath() string { return filepath.Join(c.DataDir, "parley.db
 
 // UploadsPath is the folder of uploaded files.
 func (c *Config) UploadsPath() string { return filepath.Join(c.DataDir, "uploads") }
+
+// OutboxPath is the folder of mail that there is no server for.
+func (c *Config) OutboxPath() string { return filepath.Join(c.DataDir, "outbox") }
 
 // Source says where the value of an option came from: "default", or a flag, variable or line of the file.
 func (c *Config) Source(name string) string { return c.source[name] }

@@ -127,7 +127,7 @@ func (c *Config) take(o *Option, found setting, host hostFacts) error {
 	}
 	got := strconv.Quote(found.text)
 	switch {
-	case o.Secret:
+	case o.Secret, o.Masked:
 		got = "something else"
 	case found.text == "":
 		got = "nothing"

@@ -21,6 +21,8 @@ type Option struct {
 	List bool
 	// Secret options have no flag, since other users can read a process's arguments, and are never printed.
 	Secret bool
+	// Masked options may hold a secret and are never printed, but have a flag.
+	Masked bool
 	// NoFile keeps the option out of the file.
 	NoFile bool
 
@@ -98,6 +100,17 @@ var table = []*Option{
 		Name: "vendor", List: true, Default: "Service",
 		Usage: "names in `X-<Vendor>-…` headers, all of them accepted and sent; the first one names the cookie",
 		set:   func(c *Config, s string) (err error) { c.Vendors, err = vendors(s); return err },
+	},
+	{
+		Name: "smtp-url", Masked: true,
+		Usage: "mail server, `smtp://user:password@host:port` or `smtps://…`; without one every mail is written into `outbox` in the data folder",
+		set:   func(c *Config, s string) (err error) { c.SMTP, err = mailServer(s); return err },
+	},
+	{
+		Name: "mail-from", Default: "`parley@` and the host of the public URL",
+		Usage:  "sender of mail",
+		derive: func(c *Config, _ hostFacts) (string, error) { return mailSender(c.PublicURL), nil },
+		set:    func(c *Config, s string) (err error) { c.MailFrom, err = mailAddress(s); return err },
 	},
 	{
 		Name: "config", NoFile: true,

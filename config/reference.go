@@ -18,7 +18,7 @@ func (c *Config) YAML() ([]byte, error) {
 		}
 		key := &yaml.Node{Kind: yaml.ScalarNode, Value: o.Name}
 		value := &yaml.Node{Kind: yaml.ScalarNode, Value: c.text[o.Name], Tag: "!!str"}
-		if o.Secret && value.Value != "" {
+		if (o.Secret || o.Masked) && value.Value != "" {
 			value.Value = mask
 		}
 		if o.List {

@@ -34,18 +34,20 @@ const (
 	ClaimToken    = "token"    // hash of a session token, PAT or agent token: account id
 	ClaimPAT      = "pat"      // id of a personal access token: account id
 	ClaimCode     = "code"     // claim code of an unclaimed agent: account id
+	ClaimVerify   = "verify"   // hash of the token in a claim's mail: account id of who wants to claim
 	ClaimPost     = "post"     // agency id / sender id / client id: idempotency of posts, with an expiry
 	ClaimInvite   = "invite"   // invite code: agency id
 )
 
 // Counters, changed in the batch that changes what they count.
 const (
-	CountUsers       = "total_users"
-	CountAgents      = "total_agents"
-	CountUnclaimed   = "unclaimed_agents"
-	CountAgencies    = "total_agencies"
-	CountMessages    = "total_messages"
-	CountMemberships = "total_memberships"
+	CountUsers         = "total_users"
+	CountAgents        = "total_agents"
+	CountUnclaimed     = "unclaimed_agents"
+	CountPendingClaims = "pending_claims"
+	CountAgencies      = "total_agencies"
+	CountMessages      = "total_messages"
+	CountMemberships   = "total_memberships"
 )
 
 // Key joins the parts of a document key. Ids never contain a slash.

@@ -133,6 +133,30 @@ func (a *Account) Handle(t *kernel.Turn, command any) {
 		a.replaceToken(t, c)
 	case Delete:
 		a.delete(t, c)
+	case GetConfig:
+		a.getConfig(t, c)
+	case SetConfig:
+		a.setConfig(t, c)
+	case Transfer:
+		a.transfer(t, c)
+	default:
+		a.handleClaim(t, command)
+	}
+}
+
+// handleClaim handles what belongs to the claiming of agents.
+func (a *Account) handleClaim(t *kernel.Turn, command any) {
+	switch c := command.(type) {
+	case ClaimAgent:
+		a.claimAgent(t, c)
+	case RequestClaim:
+		a.requestClaim(t, c)
+	case TryClaimMail:
+		a.tryClaimMail(t, c)
+	case ClaimMailed:
+		a.claimMailed(t, c)
+	case SettleClaim:
+		a.settleClaim(t, c)
 	default:
 		t.Fail(fmt.Errorf("account: unknown command %T", command))
 	}

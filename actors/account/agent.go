@@ -1,6 +1,7 @@
 package account
 
 import (
+	"encoding/json"
 	"net/url"
 
 	"parley/actors/kernel"
@@ -18,7 +19,8 @@ type RegisterAgent struct {
 	OwnerID     string
 	Token       string // the agent token; only its hash stays, and for owned agents a sealed copy for a while
 	ClaimCode   string // of an agent without an owner
-	Config      map[string]string
+	Verified    bool   // by its owner, at once (decision 18)
+	Config      map[string]json.RawMessage
 	Outbox      []persistence.OutboxOp
 }
 
@@ -50,7 +52,7 @@ func (a *Account) newAgent(t *kernel.Turn, c RegisterAgent) (*state, error) {
 		return nil, err
 	}
 	s := &state{stored: stored{ID: t.ID(), Username: c.Handle, Type: Agent, OwnerID: c.OwnerID, HasToken: true,
-		Verified: c.OwnerID == "", CreatedAt: t.Now().UnixMilli()},
+		Verified: c.OwnerID == "" || c.Verified, CreatedAt: t.Now().UnixMilli()},
 		TokenHash: persistence.HashToken(c.Token), ClaimCode: c.ClaimCode}
 	for _, f := range []struct {
 		field, text string
@@ -74,18 +76,24 @@ func (a *Account) newAgent(t *kernel.Turn, c RegisterAgent) (*state, error) {
 	if c.OwnerID != "" {
 		s.SealedToken = a.ports.Sealer.Seal(tokenPurpose(t.ID()), c.Token)
 	}
-	if len(c.Config) > 0 {
-		s.Config = make(map[string][]byte, len(c.Config))
-		for k, v := range c.Config {
-			s.Config[k] = a.ports.Sealer.Seal(configPurpose(t.ID(), k), v)
-		}
+	if c.OwnerID != "" && c.Verified {
+		s.VerifiedAt = s.CreatedAt
+	}
+	body, err := a.planConfig(t, &s.stored, "", c.Config)
+	if err != nil {
+		return nil, err
+	}
+	if !body.empty() {
+		s.Config = body.apply(nil)
 	}
 	return s, nil
 }
 
 // tokenPurpose and configPurpose bind a sealed secret to its place, so that one cannot be passed off as another.
-func tokenPurpose(id string) string       { return "agent-token/" + id }
-func configPurpose(id, key string) string { return "agent-config/" + id + "/" + key }
+func tokenPurpose(id string) string { return "agent-token/" + id }
+func configPurpose(id, agency, key string) string {
+	return "agent-config/" + id + "/" + agency + "/" + key
+}
 
 // Verify lets the owner admit an agent. It answers with *Verified.
 type Verify struct{ By string }
@@ -194,6 +202,7 @@ func (a *Account) delete(t *kernel.Turn, c Delete) {
 		a.deleteAgent(t, &change)
 	} else {
 		change.Counters = append(change.Counters, persistence.CounterOp{Name: persistence.CountUsers, Delta: -1})
+		a.endClaims(t.ID(), &change)
 	}
 	change.Outbox = c.Outbox
 	t.Commit(change, func() {
@@ -205,8 +214,10 @@ func (a *Account) delete(t *kernel.Turn, c Delete) {
 func (a *Account) deleteAgent(t *kernel.Turn, change *kernel.Change) {
 	change.Claims = append(change.Claims, releaseToken(t.ID(), a.s.TokenHash))
 	change.Counters = append(change.Counters, persistence.CounterOp{Name: persistence.CountAgents, Delta: -1})
-	if a.s.OwnerID == "" {
+	if a.s.ClaimCode != "" {
 		change.Claims = append(change.Claims, persistence.ClaimOp{Index: persistence.ClaimCode, Key: a.s.ClaimCode, Owner: t.ID(), Release: true})
+	}
+	if a.s.OwnerID == "" {
 		change.Counters = append(change.Counters, persistence.CounterOp{Name: persistence.CountUnclaimed, Delta: -1})
 		return
 	}

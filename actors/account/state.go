@@ -22,19 +22,27 @@ const (
 	verified        = "verified"
 	tokenReplaced   = "token-replaced"
 	deleted         = "deleted"
+	configured      = "configured"
+	owned           = "owned"
+	claimRequested  = "claim-requested"
+	claimMailTried  = "claim-mail-tried"
+	claimMailed     = "claim-mailed"
+	claimSettled    = "claim-settled"
 )
 
 // state is everything that an account's actor knows. It is its own snapshot.
 type state struct {
 	stored
-	PasswordHash string            `json:"ph,omitempty"`
-	TokenHash    string            `json:"tk,omitempty"`
-	SealedToken  []byte            `json:"st,omitempty"` // until SealedTokenFor after VerifiedAt
-	VerifiedAt   int64             `json:"va,omitempty"` // by the owner
-	ClaimCode    string            `json:"cc,omitempty"`
-	Config       map[string][]byte `json:"cf,omitempty"` // agent configuration, sealed
-	Sessions     []session         `json:"ss,omitempty"` // oldest first
-	PATs         []storedPAT       `json:"pt,omitempty"` // oldest first
+	PasswordHash string              `json:"ph,omitempty"`
+	TokenHash    string              `json:"tk,omitempty"`
+	SealedToken  []byte              `json:"st,omitempty"` // until SealedTokenFor after VerifiedAt
+	VerifiedAt   int64               `json:"va,omitempty"` // by the owner
+	ClaimCode    string              `json:"cc,omitempty"` // stays when the agent has been claimed, to tell so
+	ClaimedWith  string              `json:"cw,omitempty"` // the request by which the owner claimed it
+	Config       map[string]settings `json:"cg,omitempty"` // agent configuration by agency, "" for all
+	Claims       []pendingClaim      `json:"cl,omitempty"` // of a user, oldest first
+	Sessions     []session           `json:"ss,omitempty"` // oldest first
+	PATs         []storedPAT         `json:"pt,omitempty"` // oldest first
 }
 
 type session struct {
@@ -135,6 +143,10 @@ func (s *state) apply(ev *persistence.Event) error {
 		return s.applySession(ev, decode)
 	case patCreated, patUsed, patRevoked:
 		return s.applyPAT(ev, decode)
+	case configured, owned:
+		return s.applyAgent(ev.Kind, decode)
+	case claimRequested, claimMailTried, claimMailed, claimSettled:
+		return s.applyClaim(ev.Kind, decode)
 	default:
 		return fmt.Errorf("account event %d: unknown kind %q", ev.Seq, ev.Kind)
 	}
@@ -182,5 +194,22 @@ func (s *state) applyPAT(ev *persistence.Event, decode func(any) error) error {
 	default:
 		s.PATs = slices.Delete(s.PATs, i, i+1)
 	}
+	return nil
+}
+
+func (s *state) applyAgent(kind string, decode func(any) error) error {
+	if kind == configured {
+		var b configuration
+		if err := decode(&b); err != nil {
+			return err
+		}
+		s.Config = b.apply(s.Config)
+		return nil
+	}
+	var b newOwner
+	if err := decode(&b); err != nil {
+		return err
+	}
+	s.OwnerID, s.ClaimedWith = b.Owner, b.Request
 	return nil
 }

@@ -36,6 +36,7 @@ type World struct {
 	Registry  *session.Registry
 	Platform  *platform.Platform
 	Publisher *Publisher
+	Mailbox   *Mailbox
 
 	path string
 	wrap func(persistence.Store) persistence.Store
@@ -65,7 +66,7 @@ func New(t testing.TB) *World { return NewOver(t, nil) }
 // NewOver is New with a store of the test's around the embedded one.
 func NewOver(t testing.TB, wrap func(persistence.Store) persistence.Store) *World {
 	t.Helper()
-	w := &World{T: t, Clock: NewClock(), path: filepath.Join(t.TempDir(), "store.db"), wrap: wrap}
+	w := &World{T: t, Clock: NewClock(), Mailbox: &Mailbox{}, path: filepath.Join(t.TempDir(), "store.db"), wrap: wrap}
 	w.start()
 	t.Cleanup(func() {
 		if w.open {
@@ -77,6 +78,9 @@ func NewOver(t testing.TB, wrap func(persistence.Store) persistence.Store) *Worl
 
 // Quiet is a logger for tests that provoke errors.
 func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// Path is the file of the store.
+func (w *World) Path() string { return w.path }
 
 func (w *World) start() {
 	w.T.Helper()
@@ -109,7 +113,7 @@ func (w *World) start() {
 func (w *World) NewPlatform() *platform.Platform {
 	w.T.Helper()
 	p, err := platform.New(context.Background(), platform.Options{Directory: w.Local, Store: w.Store, Hasher: account.NewHasher(),
-		Live: w.Registry, WebURL: "https://web.test", Log: Quiet(), Now: w.Clock.Now})
+		Live: w.Registry, WebURL: "https://web.test", PublicURL: "https://api.test", Mailer: w.Mailbox, Log: Quiet(), Now: w.Clock.Now})
 	if err != nil {
 		w.T.Fatal(err)
 	}

@@ -81,18 +81,9 @@ func foundingOf(r SelfRegistration) (errand, error) {
 	return errand{Kind: errandFound, Agency: uuid.NewString(), Name: name, Charter: charter}, nil
 }
 
-// configOf keeps the gateway of a self-registered agent; extAgentId defaults to main (rest.md, Agent).
-func configOf(r SelfRegistration) map[string]string {
-	c := map[string]string{}
-	for k, v := range map[string]string{"extGateway": r.ExtGateway, "extToken": r.ExtToken, "extAgentId": r.ExtAgentID} {
-		if v != "" {
-			c[k] = v
-		}
-	}
-	if c["extGateway"] != "" && c["extAgentId"] == "" {
-		c["extAgentId"] = "main"
-	}
-	return c
+// configOf keeps the gateway of a self-registered agent.
+func configOf(r SelfRegistration) map[string]json.RawMessage {
+	return rawTexts(map[string]string{"extGateway": r.ExtGateway, "extToken": r.ExtToken, "extAgentId": r.ExtAgentID})
 }
 
 // NewAgent is what a user gives of a new agent.
@@ -103,6 +94,11 @@ type NewAgent struct {
 
 // CreateAgent makes an unverified agent of the caller's (decision 13) and returns its token.
 func (p *Platform) CreateAgent(ctx context.Context, id *Identity, n NewAgent) (*account.Profile, string, error) {
+	return p.createAgent(ctx, id, n, account.RegisterAgent{})
+}
+
+// createAgent makes an agent of the caller's; r has what goes beyond n.
+func (p *Platform) createAgent(ctx context.Context, id *Identity, n NewAgent, r account.RegisterAgent) (*account.Profile, string, error) {
 	if id.Type != account.User {
 		return nil, "", kernel.Forbidden("only users can create agents; an agent registers itself with POST /api/agents/register")
 	}
@@ -118,10 +114,9 @@ func (p *Platform) CreateAgent(ctx context.Context, id *Identity, n NewAgent) (*
 	}
 	agentID, token := uuid.NewString(), account.NewAgentToken()
 	join := errand{Kind: errandJoin, Agency: n.AgencyID, Who: account.Sender{ID: agentID}}
-	profile, err := kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(agentID), account.RegisterAgent{
-		Handle: handle, DisplayName: n.Name, Role: n.Role, Personality: n.Personality, OwnerID: id.ID, Token: token,
-		Outbox: []persistence.OutboxOp{join.promise()},
-	})
+	r.Handle, r.DisplayName, r.Role, r.Personality = handle, n.Name, n.Role, n.Personality
+	r.OwnerID, r.Token, r.Outbox = id.ID, token, []persistence.OutboxOp{join.promise()}
+	profile, err := kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(agentID), r)
 	if err != nil {
 		return nil, "", kernel.AsError(err)
 	}

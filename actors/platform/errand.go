@@ -19,6 +19,9 @@ const (
 	errandFound  = "found"  // make a self-registered agent's agency
 	errandForget = "forget" // end what a deleted account leaves behind
 	errandPurge  = "purge"  // clean up after a dissolved agency
+	errandAdopt  = "adopt"  // see whether an agent's new owner is still there
+	errandUnask  = "unask"  // end a request to claim an agent when its time is over
+	errandMail   = "mail"   // send the mail of such a request; see courier.go
 )
 
 // Errands that did not end with the request that made them are tried again by the runner.
@@ -36,6 +39,10 @@ type errand struct {
 	Who     account.Sender `json:"w"`
 	Name    string         `json:"n,omitempty"`
 	Charter string         `json:"c,omitempty"`
+	Owner   string         `json:"o,omitempty"` // account id
+	Request string         `json:"r,omitempty"` // of a claim
+	Due     int64          `json:"d,omitempty"` // not before; ms, 0 for at once
+	Tries   int            `json:"t,omitempty"` // made already
 }
 
 func joinLobby(account_ string) errand {
@@ -48,6 +55,10 @@ func (e errand) entry() string {
 		return agency.PurgeEntry(e.Agency)
 	case errandJoin:
 		return e.Kind + "/" + e.Who.ID + "/" + e.Agency
+	case errandAdopt:
+		return e.Kind + "/" + e.Who.ID + "/" + e.Owner
+	case errandUnask, errandMail:
+		return e.Kind + "/" + e.Who.ID + "/" + e.Request
 	default:
 		return e.Kind + "/" + e.Who.ID
 	}
@@ -74,6 +85,10 @@ func (p *Platform) carryOut(ctx context.Context, e errand) error {
 		err = p.doForget(ctx, e)
 	case errandPurge:
 		err = p.doPurge(ctx, e)
+	case errandAdopt:
+		err = p.doAdopt(ctx, e)
+	case errandUnask:
+		err = p.settleClaim(ctx, e.Who.ID, e.Request)
 	default:
 		err = fmt.Errorf("unknown errand %q", e.Kind)
 	}
@@ -97,7 +112,12 @@ func (p *Platform) doJoin(ctx context.Context, e errand) error {
 	if err != nil {
 		return err
 	}
-	_, err = kernel.Ask[*agency.Entered](ctx, p.Directory, agency.Ref(e.Agency), agency.AddMember{Who: profile.Sender(), Done: e.entry()})
+	if profile.OwnerID != "" {
+		if err := p.ownerStays(ctx, profile.ID, profile.OwnerID); err != nil {
+			return err
+		}
+	}
+	_, err = p.addMember(ctx, e.Agency, agency.AddMember{Who: profile.Sender(), Done: e.entry()})
 	if gone(err) || err != nil && kernel.AsError(err).Code == kernel.CodeForbidden { // dissolved, or banned meanwhile
 		return p.fulfil(ctx, e)
 	}
@@ -152,7 +172,8 @@ func (p *Platform) doForget(ctx context.Context, e errand) error {
 		if err != nil {
 			return err
 		}
-		if err := p.deleteAccount(ctx, agent.Sender(), account.Delete{}); err != nil && !gone(err) {
+		// One that has another owner by now stays.
+		if err := p.deleteAccount(ctx, agent.Sender(), account.Delete{By: e.Who.ID}); err != nil && !lost(err) {
 			return err
 		}
 	}
@@ -199,24 +220,36 @@ func (p *Platform) runErrands(seen map[string]bool) map[string]bool {
 		}
 	}()
 	now := map[string]bool{}
-	entries, err := p.Store.Outbox(ctx, "", errandPage)
-	if err != nil {
-		p.Log.Warn("outbox can't be read", "error", err)
-		return now
-	}
-	for _, entry := range entries {
-		now[entry.ID] = true
-		if seen != nil && !seen[entry.ID] || ctx.Err() != nil {
-			continue
+	for after := ""; ; {
+		entries, err := p.Store.Outbox(ctx, after, errandPage)
+		if err != nil {
+			p.Log.Warn("outbox can't be read", "error", err)
+			return now
 		}
-		e := errand{Kind: errandPurge, Agency: strings.TrimPrefix(entry.ID, agency.PurgeEntry(""))}
-		if !strings.HasPrefix(entry.ID, agency.PurgeEntry("")) {
-			if err := json.Unmarshal(entry.Data, &e); err != nil {
-				p.Log.Error("errand can't be read", "entry", entry.ID, "error", err)
-				continue
+		if len(entries) == 0 {
+			return now
+		}
+		for _, entry := range entries {
+			after = entry.ID
+			now[entry.ID] = true
+			if ctx.Err() == nil {
+				p.runErrand(ctx, entry, seen == nil || seen[entry.ID])
 			}
 		}
-		_ = p.carryOut(ctx, e) // logged there, and tried again
 	}
-	return now
+}
+
+// runErrand carries out one entry of the outbox: one that was there before, or one that is due at a certain time.
+func (p *Platform) runErrand(ctx context.Context, entry persistence.OutboxEntry, before bool) {
+	e := errand{Kind: errandPurge, Agency: strings.TrimPrefix(entry.ID, agency.PurgeEntry(""))}
+	if !strings.HasPrefix(entry.ID, agency.PurgeEntry("")) {
+		if err := json.Unmarshal(entry.Data, &e); err != nil {
+			p.Log.Error("errand can't be read", "entry", entry.ID, "error", err)
+			return
+		}
+	}
+	if e.Kind == errandMail || e.Due > p.Now().UnixMilli() || e.Due == 0 && !before {
+		return
+	}
+	_ = p.carryOut(ctx, e) // logged there, and tried again
 }

@@ -19,15 +19,19 @@ import (
 type Live interface {
 	// Online reports whether an account has a live connection.
 	Online(account string) bool
+	// Deliver hands an event to every live connection of an account; data is a JSON object. It must not block.
+	Deliver(account, event string, data []byte)
 }
 
-// Options of a Platform. All fields but Log and Now are required.
+// Options of a Platform. All fields but Mailer, Log and Now are required.
 type Options struct {
 	Directory kernel.Directory
 	Store     persistence.Store
 	Hasher    *account.Hasher
 	Live      Live
 	WebURL    string // of the web front end, without a slash at the end
+	PublicURL string // of the service itself, without a slash at the end
+	Mailer    Mailer // nil: agents can't be claimed
 	Log       *slog.Logger
 	Now       func() time.Time
 }
@@ -38,9 +42,10 @@ type Platform struct {
 	used  *lastUsed
 	ended chan struct{}
 	tasks sync.WaitGroup
+	post  chan struct{} // wakes the courier
 }
 
-// New makes sure that the Lobby exists, and starts the errand runner. Close ends it.
+// New makes sure that the Lobby exists, and starts the errand runner and the courier. Close ends them.
 func New(ctx context.Context, o Options) (*Platform, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -48,16 +53,17 @@ func New(ctx context.Context, o Options) (*Platform, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &Platform{Options: o, used: newLastUsed(), ended: make(chan struct{})}
+	p := &Platform{Options: o, used: newLastUsed(), ended: make(chan struct{}), post: make(chan struct{}, 1)}
 	if err := p.ensureLobby(ctx); err != nil {
 		return nil, err
 	}
-	p.tasks.Add(1)
+	p.tasks.Add(2)
 	go p.errandRunner()
+	go p.courier()
 	return p, nil
 }
 
-// Close ends the errand runner.
+// Close ends the errand runner and the courier.
 func (p *Platform) Close() {
 	close(p.ended)
 	p.tasks.Wait()

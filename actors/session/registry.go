@@ -5,6 +5,7 @@ import (
 
 	"parley/actors/account"
 	"parley/actors/kernel"
+	"parley/actors/mirror"
 	"parley/actors/platform"
 )
 
@@ -90,6 +91,14 @@ func (r *Registry) Online(account string) bool {
 	sh.RLock()
 	defer sh.RUnlock()
 	return len(sh.accounts[account]) > 0
+}
+
+// Deliver implements platform.Live.
+func (r *Registry) Deliver(account, event string, data []byte) {
+	e := &mirror.Event{Name: event, Data: data}
+	for _, s := range r.of(account) {
+		s.socket.Deliver(e)
+	}
 }
 
 // Revoke implements account.Revoker.

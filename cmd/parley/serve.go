@@ -23,6 +23,7 @@ import (
 	"parley/cmd/parley/control"
 	"parley/config"
 	"parley/persistence/bolt"
+	"parley/transport/outbound/mail"
 	"parley/transport/realtime"
 	"parley/transport/realtime/conn"
 	"parley/transport/rest"
@@ -165,8 +166,12 @@ func (s *server) startActors(ctx context.Context, end func(func())) error {
 	s.actors.Register(account.Kind, account.Factory(account.Ports{Revoker: s.registry, Sealer: sealer}))
 	s.actors.Register(agency.ActorKind, agency.Factory(agency.Ports{Publisher: mirror.Outlet{Local: s.actors}}))
 	s.actors.Register(mirror.Kind, mirror.Factory(s.actors))
+	mailer, err := mail.New(mail.Options{Server: s.config.SMTP, Folder: s.config.OutboxPath(), From: s.config.MailFrom.String(), Log: s.log})
+	if err != nil {
+		return err
+	}
 	s.platform, err = platform.New(ctx, platform.Options{Directory: s.actors, Store: s.store, Hasher: account.NewHasher(), Live: s.registry,
-		WebURL: s.config.WebURL.String(), Log: s.log})
+		WebURL: s.config.WebURL.String(), PublicURL: s.config.PublicURL.String(), Mailer: mailer, Log: s.log})
 	if err != nil {
 		return err
 	}

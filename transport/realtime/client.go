@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"parley/actors/command"
@@ -27,12 +28,13 @@ type wire interface {
 
 // client is one live connection: it reads for its session and is the session's socket.
 type client struct {
-	server  *Server
-	conn    *conn.Conn
-	wire    wire
-	session *session.Session // nil before admission and after the client's own farewell; the reader's
-	replied chan struct{}    // the operation that the reader waits for has been answered
-	late    *time.Timer      // ends a connection that is not admitted in time; nil afterwards
+	server   *Server
+	conn     *conn.Conn
+	wire     wire
+	session  *session.Session // nil before admission and after the client's own farewell; the reader's
+	replied  chan struct{}    // the operation that the reader waits for has been answered
+	welcomed atomic.Bool      // the client has been told that it is admitted
+	late     *time.Timer      // ends a connection that is not admitted in time; nil afterwards
 }
 
 var _ session.Socket = (*client)(nil)
@@ -74,6 +76,7 @@ func (c *client) admit(token string, welcome func(*platform.Identity)) error {
 	c.session = s
 	c.conn.SetReadLimit(o.MaxFrame)
 	welcome(id)
+	c.welcomed.Store(true)
 	return nil
 }
 
@@ -125,7 +128,7 @@ func (c *client) succeed(what, result any, ack int64) {
 	}
 	send, isSend := what.(session.Send)
 	if r, isCommand := result.(command.Result); isSend && isCommand && !send.Silent {
-		c.Deliver(whisper(send, r))
+		c.push(whisper(send, r))
 	}
 }
 
@@ -138,12 +141,20 @@ func (c *client) fail(op operation, name string, ack int64, err error) {
 		c.conn.Push(c.wire.ack(ack, ackOfError(e)))
 	}
 	if ack == noAck || op.speaks {
-		c.Deliver(errorEvent(name, e))
+		c.push(errorEvent(name, e))
 	}
 }
 
-// Deliver implements mirror.Socket.
+// Deliver implements mirror.Socket. Before its welcome the client is in no room and asks for what there is behind it, so
+// that it misses nothing of what is dropped here.
 func (c *client) Deliver(events ...*mirror.Event) {
+	if c.welcomed.Load() {
+		c.push(events...)
+	}
+}
+
+// push queues events of the client's own.
+func (c *client) push(events ...*mirror.Event) {
 	for _, e := range events {
 		c.conn.Push(e.Encoded(c.wire.format(), c.wire.event).(*conn.Frame))
 	}

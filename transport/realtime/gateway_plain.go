@@ -58,7 +58,7 @@ func (c *plainClient) Message(_ *conn.Conn, payload []byte) {
 	case err != nil && c.session == nil:
 		c.conn.Close(CloseUnauthorized, "the first frame must be auth")
 	case err != nil:
-		c.Deliver(errorEvent("", kernel.Invalid("%s", err)))
+		c.push(errorEvent("", kernel.Invalid("%s", err)))
 	case c.session == nil:
 		c.first(f)
 	case f.Event == "": // an answer, and nothing of ours asks for one
@@ -84,7 +84,7 @@ func (c *plainClient) first(f plain.Frame) {
 func (c *plainClient) authenticate(token string) {
 	err := c.admit(token, func(id *platform.Identity) {
 		user := map[string]any{"id": id.ID, "username": id.Username, "displayName": id.DisplayName, "display_name": id.DisplayName, "type": id.Type}
-		c.Deliver(&mirror.Event{Name: eventReady, Data: mustJSON(map[string]any{"user": user, "sessionId": id.Session})})
+		c.push(&mirror.Event{Name: eventReady, Data: mustJSON(map[string]any{"user": user, "sessionId": id.Session})})
 	})
 	if err != nil {
 		c.refuse(err)

@@ -3,6 +3,8 @@ package rest
 import (
 	"net/http"
 
+	"parley/actors/account"
+	"parley/actors/kernel"
 	"parley/actors/platform"
 )
 
@@ -12,6 +14,9 @@ func (a *API) bindAgents(t *table) {
 	t.add(http.MethodPost, "/api/agents", Required, a.createAgent)
 	t.add(http.MethodPost, "/api/agents/{id}/verify", Required, a.verifyAgent)
 	t.add(http.MethodPost, "/api/agents/{id}/token", Required, a.regenerateToken)
+	t.add(http.MethodPost, "/api/agents/venice-create", Required, a.createVeniceAgent)
+	t.add(http.MethodPost, "/api/agents/{id}/transfer", Required, a.transferAgent)
+	t.add(http.MethodDelete, "/api/agents/{id}", Required, a.deleteAgent)
 }
 
 // registerAgent is the self-registration of an agent without a human account (decision 12).
@@ -45,12 +50,68 @@ func (a *API) createAgent(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusCreated, struct {
-		Agent      platform.AgentView `json:"agent"`
-		AgentToken string             `json:"agentToken"`
-		ID         string             `json:"id"`
-		Username   string             `json:"username"`
-	}{platform.AgentView{Profile: agent}, token, agent.ID, agent.Username})
+	return c.answer(http.StatusCreated, newCreatedAgent(agent, token))
+}
+
+// createdAgent is the answer to the creation of an agent by a user.
+type createdAgent struct {
+	Agent      platform.AgentView `json:"agent"`
+	AgentToken string             `json:"agentToken"`
+	ID         string             `json:"id"`
+	Username   string             `json:"username"`
+}
+
+func newCreatedAgent(agent *account.Profile, token string) createdAgent {
+	return createdAgent{platform.AgentView{Profile: agent}, token, agent.ID, agent.Username}
+}
+
+// createVeniceAgent creates an agent with its key, verifies it and makes it a member (decision 18).
+func (a *API) createVeniceAgent(c *call) error {
+	v := platform.VeniceAgent{NewAgent: newAgent(c.form), APIKey: c.form.Required("apiKey", "api_key"), Model: c.form.String("model")}
+	if err := c.form.Err(); err != nil {
+		return err
+	}
+	agent, token, err := a.o.Service.CreateVeniceAgent(c.ctx(), c.id, v)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, newCreatedAgent(agent, token))
+}
+
+// transferAgent takes an id or a name; of both the id wins (decision 15).
+func (a *API) transferAgent(c *call) error {
+	to := platform.NewOwner{ID: c.form.String("newOwnerId", "new_owner_id"), Username: c.form.String("newOwnerUsername", "new_owner_username")}
+	if err := c.form.Err(); err != nil {
+		return err
+	}
+	if to.ID == "" && to.Username == "" {
+		return kernel.Invalid("newOwnerUsername or newOwnerId is required")
+	}
+	agent, owner, err := a.o.Service.TransferAgent(c.ctx(), c.id, c.param("id"), to)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, struct {
+		OK        bool        `json:"ok"`
+		Agent     accountName `json:"agent"`
+		NewOwner  accountName `json:"newOwner"`
+		NewOwner2 accountName `json:"new_owner"`
+	}{true, accountNameOf(agent), accountNameOf(owner), accountNameOf(owner)})
+}
+
+// accountName is an account where only its name matters.
+type accountName struct {
+	ID       string `json:"id"`
+	Username string `json:"username"`
+}
+
+func accountNameOf(p *account.Profile) accountName { return accountName{p.ID, p.Username} }
+
+func (a *API) deleteAgent(c *call) error {
+	if err := a.o.Service.DeleteAgent(c.ctx(), c.id, c.param("id")); err != nil {
+		return err
+	}
+	return c.ok()
 }
 
 func (a *API) verifyAgent(c *call) error {

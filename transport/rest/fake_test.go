@@ -205,6 +205,56 @@ func (f *fake) RegenerateAgentToken(_ context.Context, _ *platform.Identity, age
 	return "sk_2", f.or(faults[agentID])
 }
 
+func (f *fake) CreateVeniceAgent(_ context.Context, _ *platform.Identity, v platform.VeniceAgent) (*account.Profile, string, error) {
+	f.note("CreateVeniceAgent %s", strings.Join([]string{v.Name, v.Role, v.Personality, v.AgencyID, v.APIKey, v.Model}, "|"))
+	return bot(), "sk_1", f.or(faults[v.Name])
+}
+
+func (f *fake) AgentConfig(_ context.Context, _ *platform.Identity, agentID, agencyID string) (account.Config, error) {
+	f.note("AgentConfig %s %s", agentID, agencyID)
+	return account.Config{"extAgentId": json.RawMessage(`"main"`)}, f.or(faults[agentID])
+}
+
+func (f *fake) SetAgentConfig(_ context.Context, _ *platform.Identity, agentID, agencyID string, values map[string]json.RawMessage) (account.Config, error) {
+	body, _ := json.Marshal(values)
+	f.note("SetAgentConfig %s %s %s", agentID, agencyID, body)
+	return account.Config{"extToken": json.RawMessage(`"sk-…abcd"`)}, f.or(faults[agentID])
+}
+
+func (f *fake) TransferAgent(_ context.Context, _ *platform.Identity, agentID string, to platform.NewOwner) (agent, owner *account.Profile, err error) {
+	f.note("TransferAgent %s %s|%s", agentID, to.ID, to.Username)
+	return bot(), ann(), f.or(faults[agentID])
+}
+
+func (f *fake) DeleteAgent(_ context.Context, _ *platform.Identity, agentID string) error {
+	f.note("DeleteAgent %s", agentID)
+	return f.or(faults[agentID])
+}
+
+func (f *fake) AddAgent(_ context.Context, _ *platform.Identity, agencyID string, a platform.AddedAgent) (*platform.AgentAdded, error) {
+	f.note("AddAgent %s", strings.Join([]string{agencyID, a.AgentID, a.Username, a.New.Name, a.New.Role, a.New.Personality}, "|"))
+	added := &platform.AgentAdded{Agent: bot(), Agency: *reef(agencyID)}
+	if a.New.Name != "" {
+		added.Token = "sk_1"
+	}
+	return added, f.or(faults[agencyID])
+}
+
+func (f *fake) ClaimAgent(_ context.Context, _ *platform.Identity, code, email string) (time.Time, error) {
+	f.note("ClaimAgent %s %s", code, email)
+	return time.UnixMilli(1), f.or(faults[code])
+}
+
+func (f *fake) ClaimPage(_ context.Context, code string) (*platform.ClaimPage, error) {
+	f.note("ClaimPage %s", code)
+	return &platform.ClaimPage{Agent: bot(), Claimed: code == "claimed"}, f.or(faults[code])
+}
+
+func (f *fake) VerifyClaim(_ context.Context, token string) (*account.Profile, error) {
+	f.note("VerifyClaim %s", token)
+	return bot(), f.or(faults[token])
+}
+
 func (f *fake) Agencies(_ context.Context, _ *platform.Identity, limit, offset int) ([]agency.View, error) {
 	f.note("Agencies %d %d", limit, offset)
 	if f.empty {

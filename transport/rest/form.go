@@ -93,6 +93,9 @@ func (f *form) Int(names ...string) *int64 {
 	return &n
 }
 
+// All are the fields as they came, null among them.
+func (f *form) All() map[string]json.RawMessage { return f.fields }
+
 // Raw is an optional value that is passed on as it is; nil when it is absent.
 func (f *form) Raw(names ...string) json.RawMessage {
 	_, raw := f.find(names)

@@ -140,11 +140,12 @@ func TestErrors(t *testing.T) {
 
 // TestEveryRouteReportsFailures lets the service fail under each route that uses it.
 func TestEveryRouteReportsFailures(t *testing.T) {
-	body := `{"username":"a","password":"right","agentToken":"t","name":"n","currentPassword":"c","newPassword":"d","content":"x","role":"member","newOwnerId":"u","code":"k"}`
+	body := `{"username":"a","password":"right","agentToken":"t","name":"n","currentPassword":"c","newPassword":"d","content":"x","role":"member","newOwnerId":"u","code":"k",
+		"apiKey":"k","email":"a@b.test"}`
 	failing := func(b *bench, _ *Options) { b.fails = faults["gone"] }
 	var checks []check
 	for _, r := range Routes() {
-		if r.Path == "/healthz" {
+		if r.Path == "/healthz" || r.Path == "/api/agents/claim/verify/{token}" { // the latter redirects whatever comes
 			continue
 		}
 		s := step{Method: r.Method, URL: strings.NewReplacer("{", "", "}", "").Replace(r.Path), Token: userToken, Status: 410,
@@ -170,6 +171,9 @@ func TestWrongTypesAreNamed(t *testing.T) {
 		"POST /api/auth/tokens":                 "name expiresIn expires_in expires",
 		"POST /api/agents/register":             "name description agencyName agency_name agencyCharter agency_charter extGateway ext_gateway extToken ext_token extAgentId ext_agent_id",
 		"POST /api/agents":                      "name role personality agencyId agency_id",
+		"POST /api/agencies/g1/agents":          "agentId agent_id username name role personality",
+		"POST /api/agents/claim":                "code claimCode claim_code",
+		"POST /api/agents/a1/transfer":          "newOwnerId new_owner_id newOwnerUsername new_owner_username",
 		"POST /api/agencies":                    "name slug charter isPrivate is_private",
 		"PATCH /api/agencies/g1":                "name charter isPrivate is_private",
 		"POST /api/agencies/g1/messages":        "content type replyTo reply_to clientId client_id",

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"parley/actors/account"
 	"parley/actors/agency"
@@ -16,6 +17,7 @@ type Service interface {
 	accounts
 	tokens
 	agents
+	claims
 	agencies
 	moderation
 	invites
@@ -49,6 +51,18 @@ type agents interface {
 	Agents(ctx context.Context, id *platform.Identity) ([]platform.AgentView, error)
 	VerifyAgent(ctx context.Context, id *platform.Identity, agentID string) (prof *account.Profile, agentToken string, err error)
 	RegenerateAgentToken(ctx context.Context, id *platform.Identity, agentID string) (token string, err error)
+	CreateVeniceAgent(ctx context.Context, id *platform.Identity, v platform.VeniceAgent) (prof *account.Profile, agentToken string, err error)
+	AgentConfig(ctx context.Context, id *platform.Identity, agentID, agencyID string) (account.Config, error)
+	SetAgentConfig(ctx context.Context, id *platform.Identity, agentID, agencyID string, values map[string]json.RawMessage) (account.Config, error)
+	TransferAgent(ctx context.Context, id *platform.Identity, agentID string, to platform.NewOwner) (agent, owner *account.Profile, err error)
+	DeleteAgent(ctx context.Context, id *platform.Identity, agentID string) error
+	AddAgent(ctx context.Context, id *platform.Identity, agencyID string, a platform.AddedAgent) (*platform.AgentAdded, error)
+}
+
+type claims interface {
+	ClaimAgent(ctx context.Context, id *platform.Identity, code, email string) (expires time.Time, err error)
+	ClaimPage(ctx context.Context, code string) (*platform.ClaimPage, error)
+	VerifyClaim(ctx context.Context, token string) (*account.Profile, error)
 }
 
 type agencies interface {
