@@ -23,11 +23,14 @@ const (
 	maxVendors = 8
 	// maxHost is the longest name in the DNS (RFC 1035).
 	maxHost = 253
+	// maxToken bounds a bearer token in bytes.
+	maxToken = 512
 )
 
 var (
 	vendorForm   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,31}$`)
 	instanceForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	tokenForm    = regexp.MustCompile(`^[[:graph:]]*$`)
 	hostForm     = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$`)
 )
 
@@ -117,6 +120,14 @@ func optionalKey(s string) (*Key, error) {
 func instance(s string) (string, error) {
 	if !instanceForm.MatchString(s) {
 		return "", errors.New("1 to 64 letters, digits, '.', '_' and '-'")
+	}
+	return s, nil
+}
+
+// bearerToken checks what can stand in an Authorization header; empty is none.
+func bearerToken(s string) (string, error) {
+	if len(s) > maxToken || !tokenForm.MatchString(s) {
+		return "", fmt.Errorf("up to %d letters, digits and signs of ASCII, without spaces", maxToken)
 	}
 	return s, nil
 }

@@ -28,6 +28,8 @@ type Config struct {
 	// TrustedProxies and RateLimitExempt are masked prefixes; a single address is one of full length.
 	TrustedProxies  []netip.Prefix
 	RateLimitExempt []netip.Prefix
+	// MetricsToken is empty for none, else printable ASCII without spaces.
+	MetricsToken string
 	// Vendors has at least one name of letters, digits and '-', each once.
 	Vendors []string
 	// File is the config file that was read, empty for none.

@@ -54,7 +54,7 @@ func TestDefaults(t *testing.T) {
 	want := map[string]string{
 		"listen": "127.0.0.1:8080", "public-url": "http://127.0.0.1:8080", "web-url": "http://127.0.0.1:8080",
 		"data-dir": "./data", "instance": "big-host-0102abcd", "vendor": "Service", "log-level": "info",
-		"log-format": "text", "pprof-listen": "", "trusted-proxies": "", "rate-limit-exempt": "", "secret-key": "", "config": "",
+		"log-format": "text", "pprof-listen": "", "metrics-token": "", "trusted-proxies": "", "rate-limit-exempt": "", "secret-key": "", "config": "",
 		"smtp-url": "", "mail-from": "parley@localhost",
 	}
 	for name, text := range want {
@@ -260,6 +260,27 @@ func TestYAMLIsAConfigFile(t *testing.T) {
 	again := mustLoad(t, nil, "--config", writeFile(t, strings.Join(lines, "")))
 	if again.Instance != "007" || len(again.TrustedProxies) != 2 || again.LogFormat != FormatJSON {
 		t.Errorf("read back as %+v", again)
+	}
+}
+
+func TestMetricsToken(t *testing.T) {
+	if c := mustLoad(t, []string{"PARLEY_METRICS_TOKEN=aB3-._~+/="}); c.MetricsToken != "aB3-._~+/=" {
+		t.Errorf("from the environment: %q", c.MetricsToken)
+	}
+	c := mustLoad(t, []string{"PARLEY_METRICS_TOKEN="}, "--config", writeFile(t, "metrics-token: hush\n"))
+	if text, err := c.YAML(); c.MetricsToken != "hush" || err != nil || strings.Contains(string(text), "hush") {
+		t.Errorf("from the file: %q, printed as %s, %v", c.MetricsToken, text, err)
+	}
+	for _, bad := range []string{"a b", "ä", "a\tb", "a\nb", strings.Repeat("x", maxToken+1)} {
+		_, err := Load(sources(t, []string{"PARLEY_METRICS_TOKEN=" + bad}))
+		var wrong *OptionError
+		if !errors.As(err, &wrong) || wrong.Option != "metrics-token" || strings.Contains(err.Error(), bad) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	if AddFlags(flags); flags.Lookup("metrics-token") != nil {
+		t.Error("the token has a flag")
 	}
 }
 

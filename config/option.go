@@ -97,6 +97,11 @@ var table = []*Option{
 		set:   func(c *Config, s string) (err error) { c.RateLimitExempt, err = prefixes(s); return err },
 	},
 	{
+		Name: "metrics-token", Secret: true, Default: "none: both are open to everybody",
+		Usage: "token that `/metrics` and `/metrics/snapshot` ask for, as a bearer",
+		set:   func(c *Config, s string) (err error) { c.MetricsToken, err = bearerToken(s); return err },
+	},
+	{
 		Name: "vendor", List: true, Default: "Service",
 		Usage: "names in `X-<Vendor>-…` headers, all of them accepted and sent; the first one names the cookie",
 		set:   func(c *Config, s string) (err error) { c.Vendors, err = vendors(s); return err },

@@ -38,9 +38,10 @@ type World struct {
 	Publisher *Publisher
 	Mailbox   *Mailbox
 
-	path string
-	wrap func(persistence.Store) persistence.Store
-	open bool
+	path  string
+	meter kernel.Meter
+	wrap  func(persistence.Store) persistence.Store
+	open  bool
 }
 
 // Publisher is the way from agencies to mirrors, which can be made to fail.
@@ -66,7 +67,12 @@ func New(t testing.TB) *World { return NewOver(t, nil) }
 // NewOver is New with a store of the test's around the embedded one.
 func NewOver(t testing.TB, wrap func(persistence.Store) persistence.Store) *World {
 	t.Helper()
-	w := &World{T: t, Clock: NewClock(), Mailbox: &Mailbox{}, path: filepath.Join(t.TempDir(), "store.db"), wrap: wrap}
+	return start(t, &World{wrap: wrap})
+}
+
+func start(t testing.TB, w *World) *World {
+	t.Helper()
+	w.T, w.Clock, w.Mailbox, w.path = t, NewClock(), &Mailbox{}, filepath.Join(t.TempDir(), "store.db")
 	w.start()
 	t.Cleanup(func() {
 		if w.open {
@@ -74,6 +80,12 @@ func NewOver(t testing.TB, wrap func(persistence.Store) persistence.Store) *Worl
 		}
 	})
 	return w
+}
+
+// NewMetered is New with a meter that everything is told to.
+func NewMetered(t testing.TB, m kernel.Meter) *World {
+	t.Helper()
+	return start(t, &World{meter: m})
 }
 
 // Quiet is a logger for tests that provoke errors.
@@ -93,7 +105,7 @@ func (w *World) start() {
 	if w.wrap != nil {
 		w.Store = w.wrap(w.Store)
 	}
-	w.System = kernel.NewSystem(kernel.Options{Store: w.Store, Logger: Quiet(), Now: w.Clock.Now})
+	w.System = kernel.NewSystem(kernel.Options{Store: w.Store, Logger: Quiet(), Now: w.Clock.Now, Meter: w.meter})
 	w.Local = kernel.NewLocal(w.System)
 	w.Registry = session.NewRegistry()
 	w.Publisher = &Publisher{Outlet: mirror.Outlet{Local: w.Local}}

@@ -86,8 +86,12 @@ func (c *call) finish(v any, err error) {
 	if !c.done.CompareAndSwap(false, true) {
 		return
 	}
-	if errors.Is(err, errStopped) {
+	switch {
+	case err == nil:
+	case errors.Is(err, errStopped):
 		err = ErrUnavailable
+	case c.dir != nil && errors.Is(err, ErrOverloaded):
+		c.dir.sys.Meter.Overloaded(c.ref.Kind)
 	}
 	c.reply(v, err)
 }

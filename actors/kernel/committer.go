@@ -21,6 +21,7 @@ const (
 // the order of their submission.
 type Committer struct {
 	store  persistence.Store
+	meter  Meter
 	mu     sync.Mutex
 	wake   *sync.Cond
 	queue  []submission
@@ -37,8 +38,8 @@ type submission struct {
 }
 
 // NewCommitter starts the committer's goroutine; Close ends it.
-func NewCommitter(store persistence.Store) *Committer {
-	c := &Committer{store: store, ended: make(chan struct{})}
+func NewCommitter(store persistence.Store, meter Meter) *Committer {
+	c := &Committer{store: store, meter: meter, ended: make(chan struct{})}
 	c.wake = sync.NewCond(&c.mu)
 	go c.run()
 	return c
@@ -90,12 +91,24 @@ func (c *Committer) run() {
 			batches = append(batches, work[i].batch)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+		begun := time.Now()
 		errs := c.store.Append(ctx, batches)
 		cancel()
+		c.meter.Committed(len(batches), refused(errs), time.Since(begun))
 		report(work, errs)
 		clear(work)
 		clear(batches)
 	}
+}
+
+// refused counts failures.
+func refused(errs []error) (n int) {
+	for _, err := range errs {
+		if err != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // take waits for work and takes as much as one round trip may carry.

@@ -183,6 +183,7 @@ type house struct {
 	sys    *System
 	dir    *Local
 	rules  *ledgerRules
+	meter  Meter // nil: none
 }
 
 func newHouse(t testing.TB) *house {
@@ -207,7 +208,7 @@ func (h *house) start() {
 		h.t.Fatal(err)
 	}
 	h.engine, h.faults = engine, storetest.NewFaulty(engine)
-	h.sys = NewSystem(Options{Store: h.faults, Logger: slog.New(slog.DiscardHandler), Now: h.clock})
+	h.sys = NewSystem(Options{Store: h.faults, Logger: slog.New(slog.DiscardHandler), Now: h.clock, Meter: h.meter})
 	h.dir = NewLocal(h.sys)
 	h.dir.Register(ledgerKind, func(id string) Behavior {
 		return NewGrain("ledger", id, func() Entity { return &ledger{rules: h.rules} })

@@ -27,6 +27,7 @@ type Options struct {
 	Store  persistence.Store
 	Logger *slog.Logger     // nil: slog.Default
 	Now    func() time.Time // nil: time.Now
+	Meter  Meter            // nil: nothing is measured
 }
 
 // System is the home of all actors of one process.
@@ -34,6 +35,7 @@ type System struct {
 	Store     persistence.Store
 	Log       *slog.Logger
 	Now       func() time.Time
+	Meter     Meter
 	actors    *actor.ActorSystem
 	committer *Committer
 	readers   *pool
@@ -56,12 +58,15 @@ func NewSystem(o Options) *System {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &System{Store: o.Store, Log: o.Logger, Now: o.Now}
+	if o.Meter == nil {
+		o.Meter = noMeter{}
+	}
+	s := &System{Store: o.Store, Log: o.Logger, Now: o.Now, Meter: o.Meter}
 	quiet := slog.New(levelAbove{o.Logger.Handler(), slog.LevelWarn})
 	s.actors = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
 	s.restart = actor.NewOneForOneStrategy(maxRestarts, restartWindow, actor.DefaultDecider)
 	s.stop = actor.NewOneForOneStrategy(0, 0, func(any) actor.Directive { return actor.StopDirective })
-	s.committer = NewCommitter(o.Store)
+	s.committer = NewCommitter(o.Store, o.Meter)
 	s.readers = newPool()
 	s.runs = newDispatcher()
 	s.ephemeral = actor.PropsFromProducer(s.takeHandoff, actor.WithMailbox(s.takeMailbox), actor.WithDispatcher(s.runs),
@@ -195,6 +200,7 @@ func (h *host) handle(msg any, c *call) {
 			return
 		}
 		h.failure = ErrInternal
+		h.process.sys.Meter.Failed()
 		h.process.sys.Log.Error("actor failed", "behavior", typeName(h.process.behavior), "message", typeName(msg),
 			"panic", r, "stack", string(debug.Stack()))
 		if c != nil {

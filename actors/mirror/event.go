@@ -33,6 +33,21 @@ func (e *Event) Encoded(f Format, encode func(*Event) any) any {
 	return v
 }
 
+// Formats are all of them.
+func Formats() []Format { return []Format{SocketIO, Plain} }
+
+// String names the format in logs and metrics.
+func (f Format) String() string {
+	switch f {
+	case SocketIO:
+		return "socketio"
+	case Plain:
+		return "plain"
+	default:
+		return "unknown"
+	}
+}
+
 // Socket is a live connection to which events can be handed.
 type Socket interface {
 	// Deliver queues events in order. It never blocks; a socket that can't keep up is closed by its owner.

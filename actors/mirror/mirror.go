@@ -23,6 +23,8 @@ const (
 	heldEvents = 4096
 	// retryWatch is the pause before an agency that did not answer is asked again.
 	retryWatch = 500 * time.Millisecond
+	// timeEvery is the number of fan-outs of which one is timed.
+	timeEvery = 8
 )
 
 // Ref names the mirror of an agency.
@@ -76,6 +78,7 @@ type Mirror struct {
 	roll     roll
 	gather   gather
 	departed departed
+	fanOuts  uint64 // so far
 }
 
 // Factory makes mirrors.
@@ -286,11 +289,22 @@ func (m *Mirror) hand(events []persistence.Event) {
 }
 
 func (m *Mirror) deliver(events []*Event) {
-	if len(events) == 0 {
+	if len(events) == 0 || len(m.seats) == 0 {
 		return
+	}
+	meter := m.process.System().Meter
+	timed := m.fanOuts%timeEvery == 0
+	m.fanOuts++
+	var begun time.Time
+	if timed {
+		begun = time.Now()
 	}
 	for _, s := range m.seats {
 		s.Socket.Deliver(events...)
+	}
+	meter.FannedOut(len(events), len(m.seats))
+	if timed {
+		meter.FanOutTook(time.Since(begun))
 	}
 }
 

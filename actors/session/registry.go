@@ -2,6 +2,7 @@ package session
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"parley/actors/account"
 	"parley/actors/kernel"
@@ -17,6 +18,7 @@ const registryShards = 64
 // Registry knows the live sessions of this process by account. It is the account's Revoker and the platform's Live.
 type Registry struct {
 	shards [registryShards]registryShard
+	live   atomic.Int64
 }
 
 type registryShard struct {
@@ -55,6 +57,7 @@ func (r *Registry) add(s *Session) error {
 		return kernel.Fail(kernel.CodeLimited, "too many connections: an account may have %d", MaxConnections)
 	}
 	sh.accounts[s.who.ID] = append(list, s)
+	r.live.Add(1)
 	return nil
 }
 
@@ -68,6 +71,7 @@ func (r *Registry) remove(s *Session) {
 			list[i] = list[len(list)-1]
 			list[len(list)-1] = nil
 			list = list[:len(list)-1]
+			r.live.Add(-1)
 			break
 		}
 	}
@@ -84,6 +88,9 @@ func (r *Registry) of(account string) []*Session {
 	defer sh.RUnlock()
 	return append([]*Session(nil), sh.accounts[account]...)
 }
+
+// Len returns the number of live sessions.
+func (r *Registry) Len() int { return int(r.live.Load()) }
 
 // Online implements platform.Live.
 func (r *Registry) Online(account string) bool {

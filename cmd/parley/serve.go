@@ -21,6 +21,7 @@ import (
 	"parley/actors/platform"
 	"parley/actors/session"
 	"parley/cmd/parley/control"
+	"parley/cmd/parley/metrics"
 	"parley/config"
 	"parley/persistence/bolt"
 	"parley/transport/outbound/mail"
@@ -86,6 +87,7 @@ type server struct {
 	out    io.Writer
 
 	draining atomic.Bool
+	metrics  *metrics.Set
 	key      config.Key
 	store    *bolt.Store
 	system   *kernel.System
@@ -106,7 +108,7 @@ func (s *server) run(ctx context.Context) (err error) {
 		}
 	}()
 	end := func(f func()) { ends = append(ends, f) }
-	for _, start := range []func(context.Context, func(func())) error{s.openStore, s.openListener, s.startActors, s.startRealtime, s.startProfiling, s.startSettler} {
+	for _, start := range []func(context.Context, func(func())) error{s.startMetrics, s.openStore, s.openListener, s.startActors, s.startRealtime, s.startProfiling, s.startSettler} {
 		if err := start(ctx, end); err != nil {
 			return err
 		}
@@ -158,7 +160,7 @@ func (s *server) startActors(ctx context.Context, end func(func())) error {
 	if err != nil {
 		return err
 	}
-	s.system = kernel.NewSystem(kernel.Options{Store: s.store, Logger: s.log})
+	s.system = kernel.NewSystem(kernel.Options{Store: s.store, Logger: s.log, Meter: s.metrics})
 	end(s.system.Close)
 	s.actors = kernel.NewLocal(s.system)
 	end(func() { s.actors.Close(time.Now().Add(actorsTime)) })
@@ -184,7 +186,8 @@ func (s *server) startRealtime(_ context.Context, end func(func())) error {
 	end(s.hub.Close)
 	s.realtime = realtime.New(realtime.Options{Hub: s.hub, Auth: s.platform, System: s.system, Directory: s.actors, Registry: s.registry,
 		PublicURL: s.config.PublicURL, WebURL: s.config.WebURL, PingInterval: conn.DefaultPingInterval,
-		PingTimeout: conn.DefaultPingTimeout, MaxFrame: conn.DefaultMaxFrame, Logger: s.log})
+		PingTimeout: conn.DefaultPingTimeout, MaxFrame: conn.DefaultMaxFrame, Logger: s.log, Meter: s.metrics})
+	s.watchMetrics()
 	return nil
 }
 
@@ -192,7 +195,7 @@ func (s *server) startRealtime(_ context.Context, end func(func())) error {
 func (s *server) listen(ctx context.Context) error {
 	api, err := rest.New(rest.Options{Service: s.platform, Vendors: s.config.Vendors, PublicURL: s.config.PublicURL,
 		WebURL: s.config.WebURL, TrustedProxies: s.config.TrustedProxies, RateLimitExempt: s.config.RateLimitExempt,
-		Logger: s.log, Draining: s.draining.Load,
+		Logger: s.log, Draining: s.draining.Load, Metrics: s.metrics, MetricsToken: s.config.MetricsToken, Meter: s.metrics,
 		Realtime: map[string]http.Handler{"/socket.io/": s.realtime.SocketIO(), "/ws": s.realtime.Plain()}})
 	if err != nil {
 		return err

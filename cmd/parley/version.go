@@ -17,6 +17,20 @@ func buildVersion() string {
 	return "(devel)"
 }
 
+// buildRevision is the commit that the program was built from; empty when the Go command did not know.
+func buildRevision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return ""
+}
+
 // versionText is what `parley version` prints.
 func versionText() string {
 	text := fmt.Sprintf("parley %s\n", buildVersion())

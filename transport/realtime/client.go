@@ -40,6 +40,7 @@ type client struct {
 var _ session.Socket = (*client)(nil)
 
 func (s *Server) newClient(c *conn.Conn, w wire) *client {
+	s.o.Meter.Accepted(w.format())
 	cl := &client{server: s, conn: c, wire: w, replied: make(chan struct{}, 1)}
 	cl.expectCredential()
 	return cl
@@ -48,7 +49,10 @@ func (s *Server) newClient(c *conn.Conn, w wire) *client {
 // expectCredential ends a connection that is not admitted in time, and holds its messages short until it is.
 func (c *client) expectCredential() {
 	c.conn.SetReadLimit(authLimit)
-	c.late = time.AfterFunc(AuthTimeout, func() { c.conn.Close(CloseUnauthorized, "no credential in time") })
+	c.late = time.AfterFunc(AuthTimeout, func() {
+		c.server.o.Meter.Refused(refusedToken)
+		c.conn.Close(CloseUnauthorized, "no credential in time")
+	})
 }
 
 // admit checks a credential and opens the session; welcome is called before anything else can reach the client. It is
@@ -59,17 +63,17 @@ func (c *client) admit(token string, welcome func(*platform.Identity)) error {
 	o := &c.server.o
 	id, err := o.Auth.Authenticate(ctx, token)
 	if err != nil {
-		return err
+		return c.turnAway(err)
 	}
 	s, err := session.Open(session.Options{System: o.System, Directory: o.Directory, Registry: o.Registry,
 		Who: id.Sender, ID: id.Session, Socket: c})
 	if err != nil {
-		return err
+		return c.turnAway(err)
 	}
 	// A credential that died between the check and the registration would be missed by its revocation.
 	if _, err := o.Auth.Authenticate(ctx, token); err != nil {
 		s.Close()
-		return err
+		return c.turnAway(err)
 	}
 	c.late.Stop()
 	c.late = nil
@@ -78,6 +82,12 @@ func (c *client) admit(token string, welcome func(*platform.Identity)) error {
 	welcome(id)
 	c.welcomed.Store(true)
 	return nil
+}
+
+// turnAway counts a credential that is not admitted.
+func (c *client) turnAway(err error) error {
+	c.server.o.Meter.Refused(rejectionOf(kernel.AsError(err).Code))
+	return err
 }
 
 // refuse closes a connection that was not admitted, with the code that fits.
@@ -100,17 +110,22 @@ const noAck = -1
 
 // operate executes one event and waits for its answer, so that events take effect in their order.
 func (c *client) operate(name string, data []byte, ack int64) {
+	begun := time.Now()
 	op, known := operations[name]
 	if !known {
-		c.fail(op, name, ack, unknownOperation(name))
+		err := unknownOperation(name)
+		c.server.o.Meter.Operated(unknownName, resultOf(err), time.Since(begun))
+		c.fail(op, name, ack, err)
 		return
 	}
 	what, err := op.decode(data)
 	if err != nil {
+		c.server.o.Meter.Operated(name, resultOf(err), time.Since(begun))
 		c.fail(op, name, ack, err)
 		return
 	}
 	c.session.Do(what, func(result any, err error) {
+		c.server.o.Meter.Operated(name, resultOf(err), time.Since(begun))
 		if err != nil {
 			c.fail(op, name, ack, err)
 		} else {
@@ -184,6 +199,7 @@ func (c *client) leave() {
 
 // closed is the end of the connection.
 func (c *client) closed(err error) {
+	c.server.o.Meter.Ended(c.wire.format(), endingOf(err))
 	if c.session != nil && c.server.o.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		c.server.o.Logger.Debug("connection ended", "account", c.session.Who().ID, "reason", err)
 	}

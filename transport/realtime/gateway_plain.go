@@ -22,7 +22,7 @@ func (s *Server) Plain() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.o.Hub.Accept(w, r, conn.AcceptOptions{OriginOK: s.originOK})
 		if err != nil {
-			s.o.Logger.Debug("handshake failed", "error", err)
+			s.refused(w, err)
 			return
 		}
 		cl := &plainClient{client: s.newClient(c, plainWire{})}
@@ -56,6 +56,7 @@ func (c *plainClient) Message(_ *conn.Conn, payload []byte) {
 	f, err := plain.Decode(payload)
 	switch {
 	case err != nil && c.session == nil:
+		c.server.o.Meter.Refused(refusedToken)
 		c.conn.Close(CloseUnauthorized, "the first frame must be auth")
 	case err != nil:
 		c.push(errorEvent("", kernel.Invalid("%s", err)))
@@ -75,6 +76,7 @@ func (c *plainClient) first(f plain.Frame) {
 		Token string `json:"token"`
 	}
 	if f.Event != eventAuth || len(f.Data) == 0 || json.Unmarshal(f.Data, &auth) != nil {
+		c.server.o.Meter.Refused(refusedToken)
 		c.conn.Close(CloseUnauthorized, "the first frame must be auth with a token")
 		return
 	}

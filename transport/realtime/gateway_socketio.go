@@ -25,6 +25,7 @@ func (s *Server) SocketIO() http.Handler {
 			bad = engineio.ErrTransport // long-polling is not served, so nothing is upgraded from it
 		}
 		if bad != nil {
+			s.o.Meter.Refused(refusedHandshake)
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.WriteHeader(bad.Status())
 			_ = json.NewEncoder(w).Encode(bad)
@@ -32,7 +33,7 @@ func (s *Server) SocketIO() http.Handler {
 		}
 		c, err := s.o.Hub.Accept(w, r, conn.AcceptOptions{OriginOK: s.originOK, Heartbeat: enginePing})
 		if err != nil {
-			s.o.Logger.Debug("handshake failed", "error", err)
+			s.refused(w, err)
 			return
 		}
 		open, err := engineio.AppendOpen(nil, engineio.Handshake{SID: randomID(), PingInterval: s.o.PingInterval,
@@ -145,6 +146,7 @@ func (c *socketClient) connect(p *socketio.Packet) {
 	}
 	if len(p.Data) > 0 {
 		if err := json.Unmarshal(p.Data, &auth); err != nil {
+			c.server.o.Meter.Refused(refusedToken)
 			refuse("auth must be an object with a token")
 			return
 		}

@@ -38,7 +38,7 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (*platform.Identity, error)
 }
 
-// Options of a Server. All fields but Logger are required.
+// Options of a Server. All fields but Logger and Meter are required.
 type Options struct {
 	Hub       *conn.Hub
 	Auth      Authenticator
@@ -52,6 +52,7 @@ type Options struct {
 	// MaxFrame is what Socket.IO clients are told of the largest message in bytes.
 	MaxFrame int
 	Logger   *slog.Logger // nil: slog.Default
+	Meter    Meter        // nil: nothing is measured
 }
 
 // Server makes live connections of requests.
@@ -61,6 +62,9 @@ type Server struct{ o Options }
 func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Meter == nil {
+		o.Meter = noMeter{}
 	}
 	return &Server{o}
 }
@@ -72,6 +76,12 @@ func (s *Server) Connections() int { return s.o.Hub.Len() }
 // come back at once. It returns when they are gone or ctx ends.
 func (s *Server) Drain(ctx context.Context, spread time.Duration) error {
 	return s.o.Hub.Drain(ctx, conn.CodeServiceRestart, "service restart", spread)
+}
+
+// refused notes a handshake that failed. The transport in front has given the request its id.
+func (s *Server) refused(w http.ResponseWriter, err error) {
+	s.o.Meter.Refused(refusalOf(err))
+	s.o.Logger.Debug("handshake failed", "request", w.Header().Get("X-Request-Id"), "error", err)
 }
 
 // originOK admits the service's own and the web front end's origins, and clients without one (decision 26).

@@ -13,6 +13,7 @@ type API struct {
 	cookies  []string // accepted names, the first one is set
 	origins  map[string]bool
 	realtime map[string]http.Handler
+	scrapes  chan struct{} // a place for each request for metrics
 	inner    http.Handler
 }
 
@@ -24,7 +25,7 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &API{o: o, realtime: o.Realtime, origins: map[string]bool{originOf(o.PublicURL): true, originOf(o.WebURL): true}}
+	a := &API{o: o, realtime: o.Realtime, scrapes: make(chan struct{}, maxScrapes), origins: map[string]bool{originOf(o.PublicURL): true, originOf(o.WebURL): true}}
 	for _, v := range o.Vendors {
 		a.cookies = append(a.cookies, strings.ToLower(v)+"_token")
 	}
@@ -36,6 +37,7 @@ func New(o Options) (*API, error) {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := collapse(r.URL.EscapedPath())
 	if h := a.takesOver(path); h != nil {
+		w.Header().Set("X-Request-Id", idOf(r))
 		h.ServeHTTP(w, withPath(r, path))
 		return
 	}

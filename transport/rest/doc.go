@@ -7,6 +7,7 @@
 //     both in JSON. HEAD answers like GET; OPTIONS lists the methods.
 //   - Answers are JSON objects or arrays, never empty and never 204 (decision 2). The one exception is a CORS preflight,
 //     which is a browser's question and not an API call: 204 without a body. The logout by GET is a redirect, with JSON.
+//     GET /metrics is text, as Prometheus reads it; its errors are JSON.
 //   - Cross-origin access: the service's own and the web front end's pages may send the cookie. Pages of any other origin
 //     may call everything with a bearer token, which no browser adds by itself, but never with the cookie: they get
 //     "Access-Control-Allow-Origin: *" without credentials. This covers the open agent registration (rest.md,

@@ -340,4 +340,8 @@ func (f *fake) DeleteMessage(_ context.Context, _ *platform.Identity, agencyID, 
 	return f.or(faults[messageID])
 }
 
+func (f *fake) Totals(context.Context) (platform.Totals, error) {
+	return platform.Totals{Users: 1, Agents: 2, Unclaimed: 3, Agencies: 4, Messages: 5, Memberships: 6, ActiveHooks: 7, PendingClaims: 8}, f.or(f.ready)
+}
+
 func (f *fake) Ready(context.Context) error { return f.or(f.ready) }

@@ -61,10 +61,7 @@ func recordOf(r *http.Request) *record {
 func (a *API) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := a.o.Now()
-		rec := &record{ResponseWriter: w, id: r.Header.Get("X-Request-Id"), route: "unknown"}
-		if !requestID.MatchString(rec.id) {
-			rec.id = newRequestID()
-		}
+		rec := &record{ResponseWriter: w, id: idOf(r), route: "unknown"}
 		h := w.Header()
 		h.Set("X-Request-Id", rec.id)
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -93,13 +90,31 @@ func (a *API) rescue(rec *record, r *http.Request) {
 	_ = write(rec, http.StatusInternalServerError, failure{"internal error"})
 }
 
+// slowRequest is how long a request may take before the log tells of it.
+const slowRequest = time.Second
+
+// access measures a request and writes its line: at debug level, or as a warning when it was slow.
 func (a *API) access(rec *record, r *http.Request, start time.Time) {
-	if !a.o.Logger.Enabled(r.Context(), slog.LevelDebug) {
+	took := a.o.Now().Sub(start)
+	a.o.Meter.Answered(methodLabel(r.Method), rec.route, rec.status, took)
+	level, message := slog.LevelDebug, "request"
+	if took > slowRequest {
+		level, message = slog.LevelWarn, "slow request"
+	}
+	if !a.o.Logger.Enabled(r.Context(), level) {
 		return
 	}
-	a.o.Logger.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("request", rec.id), slog.String("method", methodName(r.Method)),
+	a.o.Logger.LogAttrs(r.Context(), level, message, slog.String("request", rec.id), slog.String("method", methodName(r.Method)),
 		slog.String("route", rec.route), slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes),
-		slog.Duration("took", a.o.Now().Sub(start)), slog.String("client", a.clientIP(r).String()))
+		slog.Duration("took", took), slog.String("client", a.clientIP(r).String()))
+}
+
+// idOf is the request's id: the one that the client or a proxy gave it, if that has the right form, else a new one.
+func idOf(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); requestID.MatchString(id) {
+		return id
+	}
+	return newRequestID()
 }
 
 // newRequestID makes 16 hex digits.

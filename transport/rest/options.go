@@ -38,6 +38,12 @@ type Options struct {
 	Now func() time.Time
 	// Draining reports that the server is about to end, for /readyz. nil: never.
 	Draining func() bool
+	// Metrics answers GET /metrics and /metrics/snapshot. nil: they answer 404.
+	Metrics Metrics
+	// MetricsToken has to be shown to both, as a bearer. Empty: they are open to everybody.
+	MetricsToken string
+	// Meter is told of every request. nil: nothing is measured.
+	Meter Meter
 	// Realtime are handlers that take their connections over: by path, such as "/ws", or by everything below one that
 	// ends in a slash, such as "/socket.io/". They get the ResponseWriter untouched. nil: none.
 	Realtime map[string]http.Handler
@@ -80,6 +86,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Draining == nil {
 		o.Draining = func() bool { return false }
+	}
+	if o.Meter == nil {
+		o.Meter = noMeter{}
 	}
 	if o.Limiter == nil {
 		o.Limiter = NewLimiter(o.Now)

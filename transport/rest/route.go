@@ -45,6 +45,7 @@ func Routes() []Route { return new(API).routes() }
 func (a *API) routes() []Route {
 	var t table
 	a.bindHealth(&t)
+	a.bindMetrics(&t)
 	a.bindSessions(&t)
 	a.bindProfile(&t)
 	a.bindTokens(&t)

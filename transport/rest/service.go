@@ -25,6 +25,8 @@ type Service interface {
 
 	// Ready fails while the service can't do its work.
 	Ready(ctx context.Context) error
+	// Totals counts what there is.
+	Totals(ctx context.Context) (platform.Totals, error)
 }
 
 type accounts interface {

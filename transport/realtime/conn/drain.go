@@ -35,6 +35,8 @@ func (c *Conn) drain(frames []*Frame, off int, since int64) {
 		frames = c.prepare(frames, off, since)
 		if len(frames) > 0 {
 			wrote, err = c.writeWaiting(frames, off)
+			left, _ := advance(frames, off, wrote)
+			c.hub.drained.add(len(frames)-len(left), wrote)
 		}
 		if err == nil {
 			var then func()

@@ -15,6 +15,7 @@ type Hub struct {
 	clock   atomic.Int64 // ms since start, moved by the wheel
 	next    atomic.Uint64
 	cut     atomic.Int64
+	drained sent // what drain goroutines wrote
 	workers []*worker
 	wheel   *wheel
 	closing closingList
@@ -47,6 +48,16 @@ func (h *Hub) Len() int { return h.wheel.len() }
 
 // Cut is how many connections were closed as slow consumers so far.
 func (h *Hub) Cut() int64 { return h.cut.Load() }
+
+// Sent is how many frames, heartbeats among them, were written whole so far, and how many bytes were written.
+func (h *Hub) Sent() (frames, bytes int64) {
+	frames, bytes = h.drained.frames.Load(), h.drained.bytes.Load()
+	for _, w := range h.workers {
+		frames += w.sent.frames.Load()
+		bytes += w.sent.bytes.Load()
+	}
+	return frames, bytes
+}
 
 // Each calls f for the connections that live now until it returns false.
 func (h *Hub) Each(f func(c *Conn) bool) {

@@ -31,6 +31,8 @@ type worker struct {
 	out     []byte                // what try writes
 	n       int                   // what it wrote
 	err     error
+
+	sent sent // written by the goroutine alone
 }
 
 func newWorker() *worker {
@@ -114,6 +116,7 @@ func (w *worker) flush(c *Conn) {
 		done, off, total, err := 0, 0, 0, error(nil)
 		if c.raw != nil {
 			done, off, total, err = w.write(c, frames)
+			w.sent.add(done, total)
 		}
 		if err != nil {
 			c.shutdown(err)
