@@ -192,6 +192,11 @@ func (m *Mirror) missedRead(r missedRead) {
 		return // of the mirror that failed: it has been answered
 	}
 	delete(m.reading, a)
+	defer func() {
+		if len(m.reading) == 0 {
+			m.recent = nil
+		}
+	}()
 	if r.err != nil {
 		a.request.Reply(nil, kernel.AsError(r.err))
 		return

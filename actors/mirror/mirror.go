@@ -17,7 +17,7 @@ const Kind kernel.Kind = "mirror"
 
 // Limits of a mirror.
 const (
-	// recentEvents is the number of events that the mirror remembers for sockets that catch up.
+	// recentEvents is the number of events that the mirror remembers while sockets catch up.
 	recentEvents = 256
 	// heldEvents is the number of events that wait while a gap is read; more are dropped and read again.
 	heldEvents = 4096
@@ -308,7 +308,12 @@ func (m *Mirror) deliver(events []*Event) {
 	}
 }
 
+// remember keeps an event for those who are reading what they missed. With nobody reading, nothing is kept: ten thousand
+// rooms with a memory each would be most of the server's.
 func (m *Mirror) remember(e *Event) {
+	if len(m.reading) == 0 {
+		return
+	}
 	if len(m.recent) == 2*recentEvents {
 		m.recent = append(m.recent[:0:0], m.recent[recentEvents:]...)
 	}
