@@ -24,6 +24,8 @@ const (
 	MaxBatchBytes = 64 << 20
 	// MaxRead is the largest number of rows that one read returns, whatever was asked for.
 	MaxRead = 10_000
+	// MaxReadBytes is where a read of events or documents ends early: with the row that reaches it.
+	MaxReadBytes = 2 << 20
 )
 
 // Store keeps the log, documents, claims, counters and outbox of all actors.
@@ -43,7 +45,8 @@ type Store interface {
 	// When ctx ends first the outcome is unknown and the error is ErrUnavailable: the caller must Acquire and look.
 	Append(ctx context.Context, batches []*Batch) []error
 
-	// Events returns up to limit events of a stream with Seq > after, oldest first. Trimmed ones are not there: a
+	// Events returns up to limit events of a stream with Seq > after, oldest first, and at least one if there is one:
+	// a page ends early once it has MaxReadBytes. Trimmed ones are not there: a
 	// caller that needs all compares the first Seq with after+1.
 	Events(ctx context.Context, stream string, after uint64, limit int) ([]Event, error)
 
@@ -59,7 +62,8 @@ type Store interface {
 	// Document returns one document, or ErrNotFound.
 	Document(ctx context.Context, collection, key string) ([]byte, error)
 
-	// Documents returns the documents of a collection in the byte order of their keys.
+	// Documents returns the documents of a collection in the byte order of their keys. A page ends early once it has
+	// MaxReadBytes, with at least one row.
 	Documents(ctx context.Context, collection string, r Range) ([]Document, error)
 
 	// Claim returns who holds a unique thing, or ErrNotFound when nobody does or the claim has expired.

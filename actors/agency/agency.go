@@ -52,7 +52,7 @@ type Agency struct {
 	ports    Ports
 	s        state
 	members  *simplelru.LRU[string, MemberRecord] // zero record: known not to be a member
-	recent   *simplelru.LRU[string, uint64]       // clientId key: sequence of its message
+	recent   *simplelru.LRU[string, recentPost]   // by clientId key
 	bans     *simplelru.LRU[string, BanRecord]    // zero record: known not to be banned
 	banned   uint64                               // number of bans and unbans so far: what was read before one is stale
 	loads    kernel.Gate[string]                  // members being read
@@ -74,7 +74,7 @@ func Factory(p Ports) kernel.Factory {
 
 func newAgency(p Ports) *Agency {
 	members, _ := simplelru.NewLRU[string, MemberRecord](memberCache, nil)
-	recent, _ := simplelru.NewLRU[string, uint64](postCache, nil)
+	recent, _ := simplelru.NewLRU[string, recentPost](postCache, nil)
 	bans, _ := simplelru.NewLRU[string, BanRecord](banCache, nil)
 	return &Agency{ports: p, members: members, recent: recent, bans: bans}
 }

@@ -73,6 +73,9 @@ type Enter struct {
 	Who account.Sender
 }
 
+// Bounded implements kernel.Bounded: a connection or request waits for its own.
+func (Enter) Bounded() {}
+
 // Entered is the answer to Enter.
 type Entered struct {
 	Record Record

@@ -16,6 +16,7 @@ const (
 	MaxContent  = 16_000   // characters of a post
 	MaxMetadata = 64 << 10 // bytes of a post's metadata
 	MaxClientID = 64       // characters
+	MaxNesting  = 64       // levels of a post's metadata
 )
 
 // Message is a message as clients get it, over sockets and in history (clients.md 4.1, 4.2).
@@ -38,12 +39,17 @@ type Message struct {
 	EditedAt          *string         `json:"edited_at,omitempty"`
 }
 
-func (m *Message) encode() []byte {
-	b, err := json.Marshal(m)
-	if err != nil {
-		panic(err) // Metadata was checked to be JSON
+func (m *Message) encode() []byte { return encodeJSON(m) }
+
+// encodeJSON does not escape for HTML, which would make six bytes of a bracket in everything that is stored and sent.
+func encodeJSON(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // plain structs always encode, and metadata was checked to be JSON
 	}
-	return b
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // DecodeMessage reads a message document.
@@ -107,6 +113,26 @@ func CheckContent(content string) (string, error) {
 	return content, nil
 }
 
+// nesting returns how deep valid JSON is nested. Clients' parsers give up at depths that are no trouble here.
+func nesting(raw []byte) int {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
 func checkMetadata(raw json.RawMessage) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -133,8 +159,11 @@ func checkMetadata(raw json.RawMessage) (json.RawMessage, error) {
 			forged = true
 		}
 	}
+	if nesting(raw) > MaxNesting {
+		return nil, kernel.Invalid("metadata must not be nested deeper than %d levels", MaxNesting)
+	}
 	if forged {
-		return json.Marshal(keys)
+		return encodeJSON(keys), nil
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {

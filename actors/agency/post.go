@@ -66,13 +66,19 @@ func (a *Agency) append(t *kernel.Turn, who account.Sender, n NewMessage, claims
 	done()
 }
 
+// recentPost is where a clientId was used, and until when it counts in milliseconds since 1970.
+type recentPost struct {
+	seq   uint64
+	until int64
+}
+
 // postOnce posts unless the sender has posted the same clientId before.
 func (a *Agency) postOnce(t *kernel.Turn, who account.Sender, m NewMessage) {
 	key := t.ID() + "/" + who.ID + "/" + m.ClientID
 	a.posts.Enter(key, func() {
-		if seq, ok := a.recent.Get(key); ok {
+		if p, ok := a.recent.Get(key); ok && t.Now().UnixMilli() < p.until {
 			a.posts.Leave(key)
-			a.replyEarlier(t, seq)
+			a.replyEarlier(t, p.seq)
 			return
 		}
 		kernel.Load(t, func(ctx context.Context, s persistence.Store) (uint64, error) {
@@ -106,10 +112,10 @@ func (a *Agency) claimPost(t *kernel.Turn, who account.Sender, m NewMessage, key
 	seq, _ := t.Next()
 	var place [8]byte
 	binary.BigEndian.PutUint64(place[:], seq)
-	claim := persistence.ClaimOp{Index: persistence.ClaimPost, Key: key, Owner: who.ID, Data: place[:],
-		Expires: t.Now().Add(clientIDLife).UnixMilli()}
+	until := t.Now().Add(clientIDLife).UnixMilli()
+	claim := persistence.ClaimOp{Index: persistence.ClaimPost, Key: key, Owner: who.ID, Data: place[:], Expires: until}
 	a.append(t, who, m, []persistence.ClaimOp{claim}, func() {
-		a.recent.Add(key, seq)
+		a.recent.Add(key, recentPost{seq, until})
 		a.posts.Leave(key)
 	})
 }

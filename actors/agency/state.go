@@ -91,11 +91,7 @@ type WireSender struct {
 func wire(s account.Sender) WireSender { return WireSender(s) }
 
 func event(kind string, body any) persistence.Event {
-	data, err := json.Marshal(body)
-	if err != nil {
-		panic(err) // plain structs always encode
-	}
-	return persistence.Event{Kind: kind, Data: data}
+	return persistence.Event{Kind: kind, Data: encodeJSON(body)}
 }
 
 func (s *state) exists() bool { return s.ID != "" && !s.Dissolved }

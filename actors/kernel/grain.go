@@ -54,6 +54,10 @@ type Entity interface {
 // can only be refused: asking for what does not exist leaves no trace in the store.
 type Creator interface{ Creates() }
 
+// Bounded is a command whose number is bounded by those who give it: one a live connection. A mailbox never refuses it,
+// since ten thousand clients that come back at once are no overload, and a socket that closes has to be forgotten.
+type Bounded interface{ Bounded() }
+
 // Grain is what an entity sees of its own actor outside a turn.
 type Grain interface {
 	ID() string
@@ -201,7 +205,7 @@ func (g *grain) disown() {
 
 func (g *grain) command(r *Request) {
 	if g.loading || g.broken || g.stopping {
-		if len(g.waiting) >= MailboxLimit {
+		if _, bounded := r.Command.(Bounded); !bounded && len(g.waiting) >= MailboxLimit {
 			r.Reply(nil, ErrOverloaded)
 			return
 		}

@@ -63,7 +63,7 @@ func (m *mailbox) PostUserMessage(msg any) {
 		return
 	}
 	if isCall {
-		if m.calls >= m.limit {
+		if _, bounded := c.command.(Bounded); !bounded && m.calls >= m.limit {
 			m.mu.Unlock()
 			c.finish(nil, ErrOverloaded)
 			return

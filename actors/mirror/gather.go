@@ -5,15 +5,16 @@ import "time"
 // Soft events are gathered, so that a room that fills up does not drown its members in news of each other.
 const (
 	gatherFor = time.Second
-	// gatherMost is the number of gathered events that are all delivered; of more, only the last one is.
-	gatherMost = 20
+	// gatherBudget is the number of deliveries that the gathered events of a second may make, and gatherMost the number of
+	// events. Of more, the newest are delivered.
+	gatherBudget = 100_000
+	gatherMost   = 1000
 )
 
 type flushGathered struct{}
 
 type gather struct {
 	events  []*Event
-	count   int
 	timer   *time.Timer
 	flushed time.Time
 }
@@ -27,10 +28,10 @@ func (g *gather) stop() {
 // gatherEvent delivers a soft event at once when the last second was quiet, else with the others of this second.
 func (m *Mirror) gatherEvent(e *Event) {
 	g := &m.gather
-	if g.count++; g.count > gatherMost {
-		g.events = g.events[:0]
-	}
 	g.events = append(g.events, e)
+	if most := min(max(gatherBudget/max(len(m.seats), 1), 1), gatherMost); len(g.events) > 2*most {
+		g.events = append(g.events[:0:0], g.events[len(g.events)-most:]...)
+	}
 	if g.timer != nil {
 		return
 	}
@@ -46,6 +47,9 @@ func (m *Mirror) flushGathered() {
 	g := &m.gather
 	g.stop()
 	events := g.events
-	g.events, g.count, g.timer, g.flushed = nil, 0, nil, time.Now()
+	g.events, g.timer, g.flushed = nil, nil, time.Now()
+	if most := min(max(gatherBudget/max(len(m.seats), 1), 1), gatherMost); len(events) > most {
+		events = events[len(events)-most:]
+	}
 	m.deliver(events)
 }

@@ -150,6 +150,12 @@ func (m *Mirror) request(r *kernel.Request) {
 // Detach takes a seat out of the room. It is answered with kernel.Done. A seat that is detached is never seated again.
 type Detach struct{ Seat *Seat }
 
+// Bounded implements kernel.Bounded.
+func (Detach) Bounded() {}
+
+// Bounded implements kernel.Bounded.
+func (Attach) Bounded() {}
+
 func (m *Mirror) seat(s *Seat) {
 	if s.gone || s.index != 0 {
 		return

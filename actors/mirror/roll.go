@@ -68,11 +68,17 @@ func (m *Mirror) readRoll() {
 func (m *Mirror) onlineAccounts() []string {
 	seen := make(map[string]bool, maxRoll)
 	var list []string
-	for _, s := range m.seats[:min(len(m.seats), 4*maxRoll)] {
-		if !seen[s.Account] && len(list) < maxRoll {
-			seen[s.Account] = true
-			list = append(list, s.Account)
+	add := func(account string, most int) {
+		if !seen[account] && len(list) < most {
+			seen[account] = true
+			list = append(list, account)
 		}
+	}
+	for _, s := range m.seats[:min(len(m.seats), 4*maxRoll)] {
+		add(s.Account, max(maxRoll-len(m.arrivals), maxRoll/2))
+	}
+	for _, a := range m.arrivals { // who is about to be online finds itself
+		add(a.Seat.Account, maxRoll)
 	}
 	return list
 }
@@ -85,9 +91,7 @@ func collectRoll(ctx context.Context, store persistence.Store, id string, online
 	}
 	r.large = len(rows) > maxRoll
 	ids := make([]string, 0, maxRoll)
-	if r.large {
-		ids = append(ids, online...)
-	}
+	ids = append(ids, online...)
 	seen := make(map[string]bool, len(ids))
 	for _, a := range ids {
 		seen[a] = true

@@ -53,7 +53,7 @@ func (p *Platform) RegisterAgent(ctx context.Context, r SelfRegistration) (*Regi
 	if err != nil {
 		return nil, kernel.AsError(err)
 	}
-	if err := p.carryOut(ctx, found); err != nil {
+	if err := p.foundOrUndo(ctx, found, profile.Sender()); err != nil {
 		return nil, err
 	}
 	_ = p.carryOut(ctx, join) // postponed when it fails
@@ -63,6 +63,22 @@ func (p *Platform) RegisterAgent(ctx context.Context, r SelfRegistration) (*Regi
 	}
 	return &Registered{Agent: profile, Token: token, Agency: agency.NewView(record, agency.Owner),
 		ClaimURL: p.WebURL + "/claim/" + code, ClaimCode: code, Important: important}, nil
+}
+
+// foundOrUndo makes the agency of a new agent, or takes the agent back: its token would be lost with the error, and its
+// handle with it.
+func (p *Platform) foundOrUndo(ctx context.Context, found errand, who account.Sender) error {
+	const tries = 3
+	var err error
+	for range tries {
+		if err = p.carryOut(ctx, found); err == nil {
+			return nil
+		}
+	}
+	if undo := p.deleteAccount(ctx, who, account.Delete{}); undo != nil {
+		p.Log.Warn("a registration without its agency stays", "agent", who.ID, "error", undo)
+	}
+	return err
 }
 
 // foundingOf is the errand that makes a self-registered agent's agency.

@@ -160,10 +160,28 @@ func (p *Platform) doForget(ctx context.Context, e errand) error {
 			}
 		}
 	}
-	agents, err := p.Store.Documents(ctx, persistence.CollectionOwned, persistence.Range{Prefix: prefix})
-	if err != nil {
+	if err := p.forgetAgents(ctx, e, prefix); err != nil {
 		return err
 	}
+	return p.fulfil(ctx, e)
+}
+
+// forgetAgents deletes the agents of a deleted account, a page at a time.
+func (p *Platform) forgetAgents(ctx context.Context, e errand, prefix string) error {
+	after := ""
+	for {
+		agents, err := p.Store.Documents(ctx, persistence.CollectionOwned, persistence.Range{Prefix: prefix, After: after, Limit: errandPage})
+		if err != nil || len(agents) == 0 {
+			return err
+		}
+		after = agents[len(agents)-1].Key
+		if err := p.forgetPage(ctx, e, prefix, agents); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *Platform) forgetPage(ctx context.Context, e errand, prefix string, agents []persistence.Document) error {
 	for _, r := range agents {
 		agent, err := p.Profile(ctx, strings.TrimPrefix(r.Key, prefix))
 		if gone(err) {
@@ -177,7 +195,7 @@ func (p *Platform) doForget(ctx context.Context, e errand) error {
 			return err
 		}
 	}
-	return p.fulfil(ctx, e)
+	return nil
 }
 
 func (p *Platform) doPurge(ctx context.Context, e errand) error {

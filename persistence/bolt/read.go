@@ -33,8 +33,8 @@ func (s *Store) Events(ctx context.Context, stream string, after uint64, limit i
 		events = make([]persistence.Event, 0, n)
 		t := v.table(bucketEvents)
 		log := t.from(eventKey(nil, stream, next))
-		kind := ""
-		for ; n > 0; n-- {
+		kind, size := "", 0
+		for ; n > 0 && size < persistence.MaxReadBytes; n-- {
 			k, v := log.next()
 			if seq, ok := seqOf(stream, k); !ok || seq != next {
 				return fmt.Errorf("event %d of %s is missing: %w", next, stream, persistence.ErrDamaged)
@@ -47,6 +47,7 @@ func (s *Store) Events(ctx context.Context, stream string, after uint64, limit i
 				kind = string(e.kind)
 			}
 			events = append(events, persistence.Event{Seq: next, At: e.at, Kind: kind, Data: copyOf(e.data)})
+			size += len(e.data)
 			next++
 		}
 		return nil
@@ -101,7 +102,8 @@ func (s *Store) Documents(ctx context.Context, collection string, r persistence.
 	err := s.view(ctx, "documents", func(v *view) error {
 		t, span := v.table([]byte(prefixDocuments+collection)), newSpan(r)
 		docs = make([]persistence.Document, 0, min(limit, 64))
-		for rows := span.rows(&t); len(docs) < limit; {
+		size := 0
+		for rows := span.rows(&t); len(docs) < limit && size < persistence.MaxReadBytes; {
 			k, v := rows.next()
 			if k == nil || !span.holds(k) {
 				return nil
@@ -111,6 +113,7 @@ func (s *Store) Documents(ctx context.Context, collection string, r persistence.
 				return err
 			}
 			docs = append(docs, persistence.Document{Key: string(k), Data: copyOf(p)})
+			size += len(p)
 		}
 		return nil
 	})
