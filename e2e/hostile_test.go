@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -131,7 +132,8 @@ func (h *hostile) request(r rest.Route, path, kind string, body []byte) {
 	begun := time.Now()
 	res, err := h.http.Do(req)
 	if err != nil {
-		if _, isURL := err.(*url.Error); isURL && len(body) > 1<<20 { // the server has answered and hung up while we were still sending
+		var failed *url.Error
+		if errors.As(err, &failed) && len(body) > 1<<20 { // the server has answered and hung up while we were still sending
 			return
 		}
 		h.t.Errorf("%s: %v", what, err)
