@@ -16,7 +16,9 @@ func TestSkills(t *testing.T) {
 	ann, bob := user(t, api, "ann"), user(t, api, "bob")
 	room := ann.room(t, "workshop", true)
 	at := "/api/agencies/" + room.ID + "/skills"
-	type lists struct{ Installed, Available []struct{ Name, Description string } }
+	type lists struct {
+		Installed, Available []struct{ Name, Description string }
+	}
 	if l := must[lists](t, ann.API, http.MethodGet, at, nil); len(l.Installed) != 0 || len(l.Available) != 4 {
 		t.Fatalf("%+v", l)
 	}

@@ -60,6 +60,11 @@ type newWallet struct {
 	Address string `json:"a,omitempty"` // in checksum form; empty: none any more
 }
 
+// ErrAddressTaken says that an address is another account's.
+func ErrAddressTaken() error {
+	return kernel.Fail(kernel.CodeTaken, "this address is registered to another account")
+}
+
 // SetWallet registers the address of the account's wallet in place of any other. It answers with a *Profile; CodeTaken
 // when the address is somebody else's (rest.md, Wallet).
 type SetWallet struct {
@@ -84,7 +89,7 @@ func (a *Account) setWallet(t *kernel.Turn, c SetWallet) {
 	change.Claims = append(change.Claims, persistence.ClaimOp{Index: persistence.ClaimWallet, Key: WalletKey(address), Owner: t.ID()})
 	t.Commit(change, func() { t.Reply(p) }, func(err error) error {
 		if errors.Is(err, persistence.ErrExists) {
-			return kernel.Fail(kernel.CodeTaken, "this address is registered to another account")
+			return ErrAddressTaken()
 		}
 		return err
 	})

@@ -2,10 +2,12 @@ package platform
 
 import (
 	"context"
+	"errors"
 	"math/big"
 
 	"parley/actors/account"
 	"parley/actors/kernel"
+	"parley/persistence"
 )
 
 // Network is the block chain that wallets are on, with its token.
@@ -78,11 +80,27 @@ func (p *Platform) RegisterWallet(ctx context.Context, id *Identity, address str
 	if err != nil {
 		return nil, err
 	}
+	if err := p.addressIsFree(ctx, id, address); err != nil {
+		return nil, err
+	}
 	profile, err := kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(id.ID), account.SetWallet{Address: address})
 	if err != nil {
 		return nil, kernel.AsError(err)
 	}
 	return p.walletOf(profile), nil
+}
+
+// addressIsFree spares the actor a batch that the store would refuse; the claim decides.
+func (p *Platform) addressIsFree(ctx context.Context, id *Identity, address string) error {
+	claim, err := p.Store.Claim(ctx, persistence.ClaimWallet, account.WalletKey(address))
+	switch {
+	case errors.Is(err, persistence.ErrNotFound), err == nil && claim.Owner == id.ID:
+		return nil
+	case err == nil:
+		return account.ErrAddressTaken()
+	default:
+		return kernel.AsError(err)
+	}
 }
 
 // UnregisterWallet gives the caller's address up, if there is one.

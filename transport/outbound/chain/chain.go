@@ -26,7 +26,7 @@ const (
 	MaxAnswer = 4 << 20
 )
 
-// ErrBusy: too many readings wait already.
+// ErrBusy means that too many readings wait already.
 var ErrBusy = errors.New("chain: too many readings wait for the node")
 
 // Options of a Client. URL and Network are required.

@@ -244,8 +244,10 @@ func TestBusy(t *testing.T) {
 	for range MaxCalls {
 		<-inside
 	}
-	for c.waiting.Load() < MaxCalls+MaxWaiting {
-		time.Sleep(time.Millisecond)
+	for end := time.Now().Add(20 * time.Second); c.waiting.Load() < MaxCalls+MaxWaiting; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d readings wait", c.waiting.Load())
+		}
 	}
 	if _, err := c.Receipt(ctx, tx); !errors.Is(err, ErrBusy) {
 		t.Errorf("one too many: %v", err)
