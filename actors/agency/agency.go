@@ -145,12 +145,24 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 	case Forget:
 		a.forget(t, c)
 		return
+	case OpenDM:
+		a.openDM(t, c)
+		return
+	case ClearMessages:
+		a.clearMessages(t)
+		return
+	case DropReactions:
+		a.dropReactions(t, c)
+		return
 	case Watch:
 		a.watch(t)
 		return
 	}
 	if !a.s.exists() {
 		t.Fail(errNotFound())
+		return
+	}
+	if a.s.Kind == DM && a.refuseInDM(t, command) {
 		return
 	}
 	switch c := command.(type) {
@@ -160,6 +172,12 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 		a.editMessage(t, c)
 	case DeleteMessage:
 		a.deleteMessage(t, c)
+	case React:
+		a.react(t, c)
+	case HideDM:
+		a.hideDM(t, c)
+	case ClearDM:
+		a.clearDM(t, c)
 	case Enter:
 		a.enter(t, c)
 	case AddMember:

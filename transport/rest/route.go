@@ -59,6 +59,8 @@ func (a *API) routes() []Route {
 	a.bindBans(&t)
 	a.bindInvites(&t)
 	a.bindMessages(&t)
+	a.bindReactions(&t)
+	a.bindDMs(&t)
 	return t.routes
 }
 

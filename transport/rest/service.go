@@ -22,6 +22,8 @@ type Service interface {
 	moderation
 	invites
 	messages
+	reactions
+	directMessages
 
 	// Ready fails while the service can't do its work.
 	Ready(ctx context.Context) error
@@ -101,6 +103,18 @@ type messages interface {
 	Command(ctx context.Context, id *platform.Identity, agencyID, content string) (command.Result, error)
 	EditMessage(ctx context.Context, id *platform.Identity, agencyID, messageID, content string) (json.RawMessage, error)
 	DeleteMessage(ctx context.Context, id *platform.Identity, agencyID, messageID string) error
+}
+
+type reactions interface {
+	React(ctx context.Context, id *platform.Identity, agencyID, messageID, emoji string, remove bool) (*agency.Reacted, error)
+}
+
+type directMessages interface {
+	OpenDM(ctx context.Context, id *platform.Identity, accountID string) (v *platform.DMView, made bool, err error)
+	DMs(ctx context.Context, id *platform.Identity, limit, offset int) ([]*platform.DMView, error)
+	DMMessages(ctx context.Context, id *platform.Identity, agencyID string, q platform.History) ([]json.RawMessage, error)
+	HideDM(ctx context.Context, id *platform.Identity, agencyID string) error
+	PurgeDM(ctx context.Context, id *platform.Identity, agencyID string) error
 }
 
 var _ Service = (*platform.Platform)(nil)
