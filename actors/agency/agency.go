@@ -23,6 +23,8 @@ const (
 	postCache = 4096
 	// banCache is the number of accounts of which the actor remembers whether they are banned.
 	banCache = 4096
+	// wallCache is the number of messages whose reactions the actor remembers.
+	wallCache = 64
 	// retainEvents and retainFor say how long the log is kept behind the snapshot.
 	retainEvents = 10_000
 	retainFor    = 7 * 24 * time.Hour
@@ -59,6 +61,8 @@ type Agency struct {
 	posts    kernel.Gate[string]                  // clientIds being looked up
 	edits    kernel.Gate[uint64]                  // messages being changed
 	purges   kernel.Gate[struct{}]                // steps of the clean-up
+	walls    *simplelru.LRU[uint64, *wall]        // reactions to messages, by the messages' places
+	marks    map[string]mark                      // reactions on their way to the store, by their keys there
 	watched  bool                                 // some server here is interested in the events
 	outgoing []persistence.Event
 }
@@ -76,7 +80,8 @@ func newAgency(p Ports) *Agency {
 	members, _ := simplelru.NewLRU[string, MemberRecord](memberCache, nil)
 	recent, _ := simplelru.NewLRU[string, recentPost](postCache, nil)
 	bans, _ := simplelru.NewLRU[string, BanRecord](banCache, nil)
-	return &Agency{ports: p, members: members, recent: recent, bans: bans}
+	walls, _ := simplelru.NewLRU[uint64, *wall](wallCache, nil)
+	return &Agency{ports: p, members: members, recent: recent, bans: bans, walls: walls, marks: map[string]mark{}}
 }
 
 // Load implements kernel.Entity.

@@ -215,7 +215,8 @@ func (a *Agency) forgetDM(t *kernel.Turn, who account.Sender, m MemberRecord) {
 
 // refuseInDM refuses what makes no sense between two, and reports whether it did. Strangers are told that there is nothing.
 func (a *Agency) refuseInDM(t *kernel.Turn, command any) bool {
-	by, why := "", "this can't be done in a direct message: it is between two, without owner, name or charter"
+	var by string
+	why := "this can't be done in a direct message: it is between two, without owner, name or charter"
 	switch c := command.(type) {
 	case Leave:
 		by, why = c.Who.ID, "a direct message can't be left; hide it instead"

@@ -160,13 +160,6 @@ type EditMessage struct {
 	Content   string
 }
 
-// DeleteMessage removes a message: one's own, or as moderator or higher that of another of lower rank. It answers with
-// kernel.Done.
-type DeleteMessage struct {
-	Who       account.Sender
-	MessageID string
-}
-
 // Edited is the event message-edited (decision 27).
 type Edited struct {
 	AgencyID  string          `json:"agencyId"`
@@ -178,9 +171,9 @@ type Edited struct {
 	Seq       uint64          `json:"seq"`
 }
 
-// withMessage lets a member at a message: one at a time, on what is committed. next must call leave exactly once, after the
-// change has been handed over or refused.
-func (a *Agency) withMessage(t *kernel.Turn, who, id string, next func(member MemberRecord, seq uint64, leave func())) {
+// atMessage lets a member at a message, one at a time; what is seen there may not be committed. next must call leave exactly
+// once, after the change has been handed over or refused.
+func (a *Agency) atMessage(t *kernel.Turn, who, id string, next func(member MemberRecord, seq uint64, leave func())) {
 	a.withMember(t, who, func(member MemberRecord) {
 		if member.Role == "" {
 			t.Fail(a.mayManage(member, Member))
@@ -191,15 +184,20 @@ func (a *Agency) withMessage(t *kernel.Turn, who, id string, next func(member Me
 			t.Fail(errNoMessage())
 			return
 		}
-		a.edits.Enter(seq, func() {
-			t.AfterCommits(func() { next(member, seq, func() { a.edits.Leave(seq) }) })
-		})
+		a.edits.Enter(seq, func() { next(member, seq, func() { a.edits.Leave(seq) }) })
 	})
 }
 
-// openMessage reads a message, with its reactions, for a change by a member; see withMessage.
+// openMessage reads a message, with its reactions, for a change by a member, all of it committed; see atMessage.
 func (a *Agency) openMessage(t *kernel.Turn, who account.Sender, id string, next func(member MemberRecord, m *Message, leave func())) {
-	a.withMessage(t, who.ID, id, func(member MemberRecord, seq uint64, leave func()) {
+	a.atMessage(t, who.ID, id, func(member MemberRecord, seq uint64, leave func()) {
+		a.loadMessage(t, seq, id, leave, func(m *Message) { next(member, m, leave) })
+	})
+}
+
+// loadMessage reads a message, all of it committed, and goes on while it is there; else it calls leave.
+func (a *Agency) loadMessage(t *kernel.Turn, seq uint64, id string, leave func(), next func(*Message)) {
+	t.AfterCommits(func() {
 		kernel.Load(t, func(ctx context.Context, s persistence.Store) (*Message, error) {
 			return readMessage(ctx, s, t.ID(), seq, id)
 		}, func(m *Message, err error) {
@@ -211,7 +209,7 @@ func (a *Agency) openMessage(t *kernel.Turn, who account.Sender, id string, next
 				leave()
 				return
 			}
-			next(member, m, leave)
+			next(m)
 		})
 	})
 }
@@ -274,68 +272,4 @@ func (a *Agency) editMessage(t *kernel.Turn, c EditMessage) {
 			Documents: []persistence.DocumentOp{{Collection: persistence.CollectionMessage, Key: persistence.SeqKey(t.ID(), m.Seq), Data: stored.encode()}},
 		}, func() { t.Reply(&Posted{ID: m.ID, Seq: m.Seq, Message: data}) }, nil)
 	})
-}
-
-func (a *Agency) deleteMessage(t *kernel.Turn, c DeleteMessage) {
-	a.openMessage(t, c.Who, c.MessageID, func(member MemberRecord, m *Message, leave func()) {
-		if m.SenderID == c.Who.ID {
-			a.dropMessage(t, c.Who, m, leave)
-			return
-		}
-		a.lookUp(t, m.SenderID, func(sender MemberRecord, err error) {
-			if err == nil && (member.Role.Rank() < Moderator.Rank() || sender.Role.Rank() >= member.Role.Rank()) {
-				err = kernel.Forbidden("only the sender, or a moderator of higher rank, can delete a message")
-			}
-			if err != nil {
-				t.Fail(err)
-				leave()
-				return
-			}
-			a.dropMessage(t, c.Who, m, leave)
-		})
-	})
-}
-
-// dropMessage deletes an open message with its reactions: those that are too many for one change follow later.
-func (a *Agency) dropMessage(t *kernel.Turn, who account.Sender, m *Message, leave func()) {
-	if len(m.Reactions) == 0 {
-		a.commitDrop(t, who, m, kernel.Change{})
-		leave()
-		return
-	}
-	kernel.Load(t, func(ctx context.Context, s persistence.Store) ([]persistence.Document, error) {
-		return s.Documents(ctx, persistence.CollectionReaction,
-			persistence.Range{Prefix: reactionPrefix(t.ID(), m.Seq), Limit: droppedReactions})
-	}, func(rows []persistence.Document, err error) {
-		defer leave()
-		if err == nil {
-			err = a.still(m.Seq)
-		}
-		if err != nil {
-			t.Fail(err)
-			return
-		}
-		c := kernel.Change{Documents: drop(persistence.CollectionReaction, rows)}
-		c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionTally, Key: persistence.SeqKey(t.ID(), m.Seq)})
-		if len(rows) == droppedReactions {
-			c.Outbox = []persistence.OutboxOp{{ID: UnreactEntry(t.ID(), m.Seq), Data: []byte("{}")}}
-		}
-		a.commitDrop(t, who, m, c)
-	})
-}
-
-func (a *Agency) commitDrop(t *kernel.Turn, who account.Sender, m *Message, c kernel.Change) {
-	c.Events = []persistence.Event{deletionOf(m, wire(who))}
-	c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionMessage, Key: persistence.SeqKey(t.ID(), m.Seq)})
-	c.Counters = []persistence.CounterOp{{Name: persistence.CountMessages, Delta: -1}}
-	a.commit(t, c, func() { t.Reply(kernel.Done{}) }, nil)
-}
-
-// deletionOf is the event of a message's deletion.
-func deletionOf(m *Message, by WireSender) persistence.Event {
-	told, err := json.Marshal(map[string]string{"id": m.ID, "content": m.Content, "type": m.Type, "created_at": m.CreatedAt})
-	if err != nil {
-		panic(err) // strings always encode
-	}
-	return event(evDeleted, deletion{MessageID: m.ID, By: by, Message: told})
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"parley/actors/account"
@@ -111,11 +112,17 @@ func inOrder(prefix, emoji string, place uint64) string {
 	return fmt.Sprintf("%se/%s/%016x", prefix, emoji, place)
 }
 
-// standing is what is known of a message when somebody reacts to it.
-type standing struct {
-	message *Message
-	mine    uint64 // place of the reaction of who asks; 0: none
-	first   []string
+// wall is what the actor knows of a message's reactions, committed or not. What it holds does not change: it is replaced.
+type wall struct {
+	message   string // id
+	reactions Reactions
+}
+
+// mark is where a reaction of one account that is not yet committed stands in the log, and at which event it came there
+// or went.
+type mark struct {
+	place uint64 // 0: taken back
+	at    uint64
 }
 
 func (a *Agency) react(t *kernel.Turn, c React) {
@@ -123,51 +130,128 @@ func (a *Agency) react(t *kernel.Turn, c React) {
 		t.Fail(err)
 		return
 	}
-	a.withMessage(t, c.Who.ID, c.MessageID, func(_ MemberRecord, seq uint64, leave func()) {
-		kernel.Load(t, func(ctx context.Context, s persistence.Store) (standing, error) {
-			return readStanding(ctx, s, t.ID(), seq, c)
-		}, func(now standing, err error) {
+	a.atMessage(t, c.Who.ID, c.MessageID, func(_ MemberRecord, seq uint64, leave func()) {
+		w, known := a.walls.Get(seq)
+		err := a.still(seq)
+		if err == nil && known && w.message != c.MessageID {
+			err = errNoMessage()
+		}
+		switch {
+		case err != nil:
+			t.Fail(err)
+			leave()
+		case known:
+			a.withMark(t, c, seq, leave, w)
+		default:
+			a.loadMessage(t, seq, c.MessageID, leave, func(m *Message) {
+				w := &wall{message: m.ID, reactions: m.Reactions}
+				a.walls.Add(seq, w)
+				a.withMark(t, c, seq, leave, w)
+			})
+		}
+	})
+}
+
+// withMark finds out whether the account has reacted so before: a mark that is not remembered is committed, or there is
+// none.
+func (a *Agency) withMark(t *kernel.Turn, c React, seq uint64, leave func(), w *wall) {
+	key := byReactor(reactionPrefix(t.ID(), seq), c.Who.ID, c.Emoji)
+	if m, ok := a.marks[key]; ok {
+		a.decide(t, c, seq, leave, w, m.place)
+		return
+	}
+	kernel.Load(t, func(ctx context.Context, s persistence.Store) (place uint64, err error) {
+		doc, err := s.Document(ctx, persistence.CollectionReaction, key)
+		if errors.Is(err, persistence.ErrNotFound) {
+			return 0, nil
+		}
+		if err == nil {
+			place, err = strconv.ParseUint(string(doc), 16, 64)
+		}
+		return place, err
+	}, func(place uint64, err error) {
+		if err == nil {
+			err = a.still(seq)
+		}
+		if err != nil {
+			t.Fail(err)
+			leave()
+			return
+		}
+		a.decide(t, c, seq, leave, w, place)
+	})
+}
+
+// decide carries a reaction out. place is where the same one of this account stands, 0 for none.
+func (a *Agency) decide(t *kernel.Turn, c React, seq uint64, leave func(), w *wall, place uint64) {
+	i := w.reactions.of(c.Emoji)
+	switch {
+	case (place == 0) == c.Remove: // it is so already
+		answer := standsAt(c, w.reactions)
+		t.AfterCommits(func() { t.Reply(answer) })
+	case !c.Remove && i < 0 && len(w.reactions) >= MaxReactions:
+		t.Fail(kernel.Fail(kernel.CodeTaken, "this message has %d different reactions already; use one of them", MaxReactions))
+	case !c.Remove:
+		next, _ := t.Next()
+		a.commitReaction(t, c, seq, w.reactions.with(c.Emoji, c.Who.ID), next)
+	case i >= 0 && w.reactions[i].Count > ShownReactors && slices.Contains(w.reactions[i].Users, c.Who.ID):
+		a.moveUp(t, c, seq, leave, w, place)
+		return
+	case i >= 0:
+		a.commitReaction(t, c, seq, w.reactions.without(i, c.Who.ID, w.reactions[i].Users), place)
+	default:
+		t.Fail(fmt.Errorf("reaction %q of %s is not counted", c.Emoji, c.MessageID))
+	}
+	leave()
+}
+
+// moveUp takes back the reaction of one who is shown while others are not: the next one takes the place.
+func (a *Agency) moveUp(t *kernel.Turn, c React, seq uint64, leave func(), w *wall, place uint64) {
+	line := persistence.Range{Prefix: reactionPrefix(t.ID(), seq) + "e/" + c.Emoji + "/", Limit: ShownReactors + 1}
+	t.AfterCommits(func() {
+		kernel.Load(t, func(ctx context.Context, s persistence.Store) (first []string, err error) {
+			rows, err := s.Documents(ctx, persistence.CollectionReaction, line)
+			for _, r := range rows {
+				first = append(first, string(r.Data))
+			}
+			return first, err
+		}, func(first []string, err error) {
 			defer leave()
 			if err == nil {
 				err = a.still(seq)
 			}
-			switch {
-			case err != nil:
+			if err != nil {
 				t.Fail(err)
-			case (now.mine == 0) == c.Remove: // it is so already
-				t.Reply(standsAt(c, now.message.Reactions))
-			case c.Remove:
-				a.unreact(t, c, seq, now)
-			case now.message.Reactions.of(c.Emoji) < 0 && len(now.message.Reactions) >= MaxReactions:
-				t.Fail(kernel.Fail(kernel.CodeTaken, "this message has %d different reactions already; use one of them", MaxReactions))
-			default:
-				a.addReaction(t, c, seq, now)
+				return
 			}
+			a.commitReaction(t, c, seq, w.reactions.without(w.reactions.of(c.Emoji), c.Who.ID, first), place)
 		})
 	})
 }
 
-func readStanding(ctx context.Context, s persistence.Store, agency string, seq uint64, c React) (now standing, err error) {
-	if now.message, err = readMessage(ctx, s, agency, seq, c.MessageID); err != nil {
-		return now, err
+// with returns the reactions with one more.
+func (r Reactions) with(emoji, account string) Reactions {
+	r = slices.Clone(r)
+	i := r.of(emoji)
+	if i < 0 {
+		i = len(r)
+		r = append(r, Reaction{Emoji: emoji})
 	}
-	prefix := reactionPrefix(agency, seq)
-	doc, err := s.Document(ctx, persistence.CollectionReaction, byReactor(prefix, c.Who.ID, c.Emoji))
-	if errors.Is(err, persistence.ErrNotFound) {
-		return now, nil
+	if r[i].Count++; len(r[i].Users) < ShownReactors {
+		r[i].Users = append(slices.Clone(r[i].Users), account)
 	}
-	if err == nil {
-		_, err = fmt.Sscanf(string(doc), "%x", &now.mine)
+	return r
+}
+
+// without returns the reactions with one less; first are those who reacted first, or all of them.
+func (r Reactions) without(i int, account string, first []string) Reactions {
+	r = slices.Clone(r)
+	if r[i].Count--; r[i].Count <= 0 {
+		return slices.Delete(r, i, i+1)
 	}
-	if err != nil || !c.Remove {
-		return now, err
-	}
-	// One more than are shown: who leaves may be among them.
-	rows, err := s.Documents(ctx, persistence.CollectionReaction, persistence.Range{Prefix: prefix + "e/" + c.Emoji + "/", Limit: ShownReactors + 1})
-	for _, r := range rows {
-		now.first = append(now.first, string(r.Data))
-	}
-	return now, err
+	users := slices.DeleteFunc(slices.Clone(first), func(id string) bool { return id == account })
+	r[i].Users = users[:min(len(users), ShownReactors)]
+	return r
 }
 
 func standsAt(c React, r Reactions) *Reacted {
@@ -178,50 +262,30 @@ func standsAt(c React, r Reactions) *Reacted {
 	return out
 }
 
-func (a *Agency) addReaction(t *kernel.Turn, c React, seq uint64, now standing) {
-	place, _ := t.Next()
-	r := now.message.Reactions
-	i := r.of(c.Emoji)
-	if i < 0 {
-		i = len(r)
-		r = append(r, Reaction{Emoji: c.Emoji})
-	}
-	if r[i].Count++; len(r[i].Users) < ShownReactors {
-		r[i].Users = append(r[i].Users, c.Who.ID)
-	}
-	prefix := reactionPrefix(t.ID(), seq)
-	a.commitReaction(t, c, seq, r, []persistence.DocumentOp{
-		{Collection: persistence.CollectionReaction, Key: byReactor(prefix, c.Who.ID, c.Emoji), Data: fmt.Appendf(nil, "%x", place)},
-		{Collection: persistence.CollectionReaction, Key: inOrder(prefix, c.Emoji, place), Data: []byte(c.Who.ID)},
-	})
-}
-
-func (a *Agency) unreact(t *kernel.Turn, c React, seq uint64, now standing) {
-	r := now.message.Reactions
-	if i := r.of(c.Emoji); i >= 0 {
-		r[i].Count--
-		r[i].Users = slices.DeleteFunc(now.first, func(id string) bool { return id == c.Who.ID })
-		r[i].Users = r[i].Users[:min(len(r[i].Users), ShownReactors)]
-		if r[i].Count <= 0 {
-			r = slices.Delete(r, i, i+1)
-		}
-	}
-	prefix := reactionPrefix(t.ID(), seq)
-	a.commitReaction(t, c, seq, r, []persistence.DocumentOp{
-		{Collection: persistence.CollectionReaction, Key: byReactor(prefix, c.Who.ID, c.Emoji)},
-		{Collection: persistence.CollectionReaction, Key: inOrder(prefix, c.Emoji, now.mine)},
-	})
-}
-
-func (a *Agency) commitReaction(t *kernel.Turn, c React, seq uint64, r Reactions, rows []persistence.DocumentOp) {
-	answer := standsAt(c, r)
+// commitReaction commits that the reaction at a place came or went, and what the message shows after it.
+func (a *Agency) commitReaction(t *kernel.Turn, c React, seq uint64, r Reactions, place uint64) {
+	at, _ := t.Next()
+	prefix, answer := reactionPrefix(t.ID(), seq), standsAt(c, r)
+	key := byReactor(prefix, c.Who.ID, c.Emoji)
+	own := persistence.DocumentOp{Collection: persistence.CollectionReaction, Key: key}
+	line := persistence.DocumentOp{Collection: persistence.CollectionReaction, Key: inOrder(prefix, c.Emoji, place)}
 	tally := persistence.DocumentOp{Collection: persistence.CollectionTally, Key: persistence.SeqKey(t.ID(), seq)}
+	m := mark{at: at}
+	if !c.Remove {
+		m.place, own.Data, line.Data = place, fmt.Appendf(nil, "%x", place), []byte(c.Who.ID)
+	}
 	if len(r) > 0 {
 		tally.Data = encodeJSON(r)
 	}
+	a.walls.Add(seq, &wall{message: c.MessageID, reactions: r})
+	a.marks[key] = m
 	body := reacted{MessageID: c.MessageID, Emoji: c.Emoji, Count: answer.Count, By: wire(c.Who), Added: !c.Remove}
-	a.commit(t, kernel.Change{Events: []persistence.Event{event(evReacted, body)}, Documents: append(rows, tally)},
-		func() { t.Reply(answer) }, nil)
+	a.commit(t, kernel.Change{Events: []persistence.Event{event(evReacted, body)}, Documents: []persistence.DocumentOp{own, line, tally}}, func() {
+		if a.marks[key] == m {
+			delete(a.marks, key)
+		}
+		t.Reply(answer)
+	}, nil)
 }
 
 // droppedReactions is the number of documents of reactions that one change deletes.

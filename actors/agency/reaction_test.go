@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"parley/actors/actortest"
 	"parley/actors/agency"
@@ -376,5 +377,77 @@ func TestReactionsOverPages(t *testing.T) {
 				t.Errorf("pages of %d: %d messages", limit, seen)
 			}
 		}
+	}
+}
+
+// TestReactionsAmongChanges: reactions that come and go at once, among edits, sleeps of the actor and a deletion, are
+// counted as they are stored, and a deletion leaves none.
+func TestReactionsAmongChanges(t *testing.T) {
+	w := actortest.New(t)
+	ann := w.User("ann")
+	room := w.Room(ann, "Room", false)
+	m, doomed := w.Post(ann, room, "hi"), w.Post(ann, room, "doomed")
+	people := make([]*platform.Identity, agency.ShownReactors+5)
+	for i := range people {
+		people[i] = w.User(fmt.Sprintf("u%d", i))
+	}
+	w.Join(room, people...)
+	stop := make(chan struct{})
+	var sleeper, wg sync.WaitGroup
+	sleeper.Go(func() {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				w.Local.TellResident(agency.Ref(room), kernel.Sweep{})
+			}
+		}
+	})
+	for i, p := range people {
+		wg.Go(func() {
+			for n := range 20 {
+				for _, id := range []string{m.ID, doomed.ID} {
+					_, err := w.Platform.React(ctx, p, room, id, []string{"👍", "🎉"}[n%2], (n+i)%3 == 0)
+					if err != nil && !(id == doomed.ID && strings.Contains(err.Error(), "no such message")) {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for n := range 20 {
+			if _, err := w.Platform.EditMessage(ctx, ann, room, m.ID, fmt.Sprint(n)); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := w.Platform.DeleteMessage(ctx, ann, room, doomed.ID); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Wait()
+	close(stop)
+	sleeper.Wait()
+	total := 0
+	for _, r := range reactions(w, ann, room, m.ID) {
+		line, err := w.Store.Documents(ctx, persistence.CollectionReaction, persistence.Range{Prefix: persistence.SeqKey(room, m.Seq) + "/e/" + r.Emoji + "/"})
+		if err != nil || int64(len(line)) != r.Count {
+			t.Errorf("%d of %s are counted and %d stored, %v", r.Count, r.Emoji, len(line), err)
+		}
+		for i, id := range r.Users {
+			if string(line[i].Data) != id {
+				t.Errorf("%s: %s is shown at place %d, where %s stands", r.Emoji, id, i, line[i].Data)
+			}
+		}
+		if len(r.Users) != min(len(line), agency.ShownReactors) {
+			t.Errorf("%s: %d are shown of %d", r.Emoji, len(r.Users), len(line))
+		}
+		total += len(line)
+	}
+	if n := rowsOf(w, persistence.CollectionReaction, room); n != 2*total {
+		t.Errorf("%d documents for %d reactions", n, total)
 	}
 }

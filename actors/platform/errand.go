@@ -221,16 +221,6 @@ func (p *Platform) forgetPage(ctx context.Context, e errand, prefix string, agen
 	return nil
 }
 
-// inSteps asks an agency for step after step of a clean-up until it is over.
-func (p *Platform) inSteps(ctx context.Context, agencyID string, command any) error {
-	for {
-		step, err := kernel.Ask[agency.Purged](ctx, p.Directory, agency.Ref(agencyID), command)
-		if err != nil || step.Over {
-			return err
-		}
-	}
-}
-
 func gone(err error) bool { return err != nil && kernel.AsError(err).Code == kernel.CodeNotFound }
 
 // errandRunner carries out what was promised and not done: first what an earlier run of the server left behind, then
@@ -294,19 +284,4 @@ func (p *Platform) runErrand(ctx context.Context, entry persistence.OutboxEntry,
 		return
 	}
 	_ = p.carryOut(ctx, e) // logged there, and tried again
-}
-
-// agencyErrand reads an entry that an agency promised by itself: its id says all.
-func agencyErrand(entry string) (e errand, known bool) {
-	if id, ok := strings.CutPrefix(entry, agency.PurgeEntry("")); ok {
-		return errand{Kind: errandPurge, Agency: id}, true
-	}
-	if id, ok := strings.CutPrefix(entry, agency.ClearPrefix); ok {
-		return errand{Kind: errandClear, Agency: id}, true
-	}
-	if id, ok := strings.CutPrefix(entry, agency.UnreactPrefix); ok {
-		id, _, _ = strings.Cut(id, "/")
-		return errand{Kind: errandUnreact, Agency: id, Request: entry}, true
-	}
-	return errand{}, false
 }
