@@ -25,6 +25,13 @@ const (
 	CollectionOwned      = "owned"      // owner's account id / agent's account id: empty
 	CollectionMessage    = "message"    // agency id / seq (see SeqKey): the message as clients see it
 	CollectionBan        = "ban"        // agency id / account id: reason, moderator and end of a ban
+
+	// The directory (package explore): what lists and searches walk.
+	CollectionListing = "listing" // size and age / agency id: the record of a public agency once more
+	CollectionNewest  = "newest"  // kind / age / account id: empty
+	CollectionTerm    = "term"    // kind / word of a name / id: empty
+
+	CollectionUpgrade = "upgrade" // name of a step that brings older stores up to date: how far it has come
 )
 
 // Indexes of claims.
