@@ -10,6 +10,7 @@ import (
 const (
 	StreamAccount = "account"
 	StreamAgency  = "agency"
+	StreamUpgrade = "upgrade" // what brings older stores up to date
 )
 
 // Stream returns the name of a stream.
