@@ -16,7 +16,7 @@ const (
 	// MaxFound is the largest number of results of one search.
 	MaxFound = 1000
 	// maxCandidates is how many records one search reads at most to judge them.
-	maxCandidates = 2000
+	maxCandidates = 1000
 	// maxWalked is how many places of the index it looks at, those before the offset included.
 	maxWalked = 2*MaxExploreOffset + maxCandidates
 	// leastPage and mostPage bound one read of the index.
