@@ -154,7 +154,7 @@ func TestListIsNeverBehind(t *testing.T) {
 	eve := w.User("eve")
 	stop := make(chan struct{})
 	var readers, writers sync.WaitGroup
-	for range 3 {
+	for range 2 {
 		readers.Go(func() {
 			for {
 				select {
