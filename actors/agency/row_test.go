@@ -58,3 +58,23 @@ func TestListed(t *testing.T) {
 		t.Error("nothing has a place")
 	}
 }
+
+// The quick way of reading a membership is the slow one, whatever it gets.
+func FuzzDecodeMember(f *testing.F) {
+	for _, m := range []MemberRecord{{}, {Role: Member, JoinedAt: 1_700_000_000_000}, {Role: AgentRole}, {Role: "other", JoinedAt: -1}, {Role: Owner, JoinedAt: 1 << 62}} {
+		f.Add(m.Encode())
+	}
+	for _, s := range []string{"", "{}", `{"r":"member","j":01}`, `{"r":"member","j":}`, `{"r":"member","j":1}x`, `{"r":"member","j":1,"r":"owner"}`, `{"j":1,"r":"owner"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		quick, ok := quickMember(doc)
+		var slow MemberRecord
+		if err := json.Unmarshal(doc, &slow); ok && (err != nil || quick != slow) {
+			t.Fatalf("%q: %+v, %+v, %v", doc, quick, slow, err)
+		}
+		if m, err := DecodeMember(doc); err == nil && m != slow {
+			t.Fatalf("%q: %+v, %+v", doc, m, slow)
+		}
+	})
+}
