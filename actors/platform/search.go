@@ -30,7 +30,6 @@ type loader[T any] func(ctx context.Context, id string) (*T, error)
 // searching is one search on its way.
 type searching[T any] struct {
 	load  loader[T]
-	sure  bool // what the index has matches: it need not be read to be skipped
 	skip  int
 	limit int
 	seen  map[string]bool

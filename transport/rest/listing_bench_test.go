@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -96,6 +97,32 @@ func BenchmarkListAgencies(b *testing.B) {
 				bytes = answer.bytes
 			}
 			b.ReportMetric(float64(bytes), "bytes")
+		})
+	}
+}
+
+// BenchmarkListOneByOne is what a list costs that reads every record by itself and encodes it for this request.
+func BenchmarkListOneByOne(b *testing.B) {
+	for _, rooms := range []int{200, 10_000} {
+		b.Run(fmt.Sprintf("rooms=%d", rooms), func(b *testing.B) {
+			w, _, _ := listBench(b, rooms, 0)
+			for b.Loop() {
+				views := make([]agency.View, 0, rooms)
+				for i := range rooms - 1 {
+					doc, err := w.Store.Document(b.Context(), persistence.CollectionAgency, actortest.RoomID(i))
+					if err != nil {
+						b.Fatal(err)
+					}
+					r, err := agency.DecodeRecord(doc)
+					if err != nil {
+						b.Fatal(err)
+					}
+					views = append(views, agency.NewView(r, ""))
+				}
+				if _, err := json.Marshal(views); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }
