@@ -28,6 +28,8 @@ const (
 	claimMailTried  = "claim-mail-tried"
 	claimMailed     = "claim-mailed"
 	claimSettled    = "claim-settled"
+	followingSet    = "following-set"
+	followersSet    = "followers-set"
 )
 
 // state is everything that an account's actor knows. It is its own snapshot.
@@ -145,6 +147,8 @@ func (s *state) apply(ev *persistence.Event) error {
 		return s.applyPAT(ev, decode)
 	case configured, owned:
 		return s.applyAgent(ev.Kind, decode)
+	case followingSet, followersSet:
+		return s.applyFollow(ev.Kind, decode)
 	case claimRequested, claimMailTried, claimMailed, claimSettled:
 		return s.applyClaim(ev.Kind, decode)
 	default:

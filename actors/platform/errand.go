@@ -22,6 +22,9 @@ const (
 	errandAdopt  = "adopt"  // see whether an agent's new owner is still there
 	errandUnask  = "unask"  // end a request to claim an agent when its time is over
 	errandMail   = "mail"   // send the mail of such a request; see courier.go
+	errandFollow = "follow" // bring a followed account into step with its follower
+
+	errandForgetAgain = "forget-again" // the same as forget, for what requests did that were under way when the account ended
 )
 
 // Errands that did not end with the request that made them are tried again by the runner.
@@ -39,8 +42,8 @@ type errand struct {
 	Who     account.Sender `json:"w"`
 	Name    string         `json:"n,omitempty"`
 	Charter string         `json:"c,omitempty"`
-	Owner   string         `json:"o,omitempty"` // account id
-	Request string         `json:"r,omitempty"` // of a claim
+	Owner   string         `json:"o,omitempty"` // account id, also of one that is followed
+	Request string         `json:"r,omitempty"` // of a claim, or of a follow
 	Due     int64          `json:"d,omitempty"` // not before; ms, 0 for at once
 	Tries   int            `json:"t,omitempty"` // made already
 }
@@ -57,6 +60,8 @@ func (e errand) entry() string {
 		return e.Kind + "/" + e.Who.ID + "/" + e.Agency
 	case errandAdopt:
 		return e.Kind + "/" + e.Who.ID + "/" + e.Owner
+	case errandFollow:
+		return e.Kind + "/" + e.Who.ID + "/" + e.Owner + "/" + e.Request
 	case errandUnask, errandMail:
 		return e.Kind + "/" + e.Who.ID + "/" + e.Request
 	default:
@@ -81,8 +86,10 @@ func (p *Platform) carryOut(ctx context.Context, e errand) error {
 		err = p.doJoin(ctx, e)
 	case errandFound:
 		err = p.doFound(ctx, e)
-	case errandForget:
+	case errandForget, errandForgetAgain:
 		err = p.doForget(ctx, e)
+	case errandFollow:
+		err = p.doFollow(ctx, e)
 	case errandPurge:
 		err = p.doPurge(ctx, e)
 	case errandAdopt:
@@ -140,7 +147,7 @@ func (p *Platform) doFound(ctx context.Context, e errand) error {
 	return err
 }
 
-// doForget ends the memberships and agents of a deleted account.
+// doForget ends the memberships, agents and follows of a deleted account.
 func (p *Platform) doForget(ctx context.Context, e errand) error {
 	prefix, after := e.Who.ID+"/", ""
 	for {
@@ -161,6 +168,9 @@ func (p *Platform) doForget(ctx context.Context, e errand) error {
 		}
 	}
 	if err := p.forgetAgents(ctx, e, prefix); err != nil {
+		return err
+	}
+	if err := p.forgetFollows(ctx, e.Who.ID); err != nil {
 		return err
 	}
 	return p.fulfil(ctx, e)

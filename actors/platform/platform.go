@@ -12,6 +12,7 @@ import (
 	"parley/actors/account"
 	"parley/actors/agency"
 	"parley/actors/kernel"
+	"parley/actors/upload"
 	"parley/persistence"
 )
 
@@ -39,10 +40,11 @@ type Options struct {
 // Platform is the facade. Its methods may be called from any goroutine; their errors are *kernel.Error.
 type Platform struct {
 	Options
-	used  *lastUsed
-	ended chan struct{}
-	tasks sync.WaitGroup
-	post  chan struct{} // wakes the courier
+	used     *lastUsed
+	pictures *upload.Checker
+	ended    chan struct{}
+	tasks    sync.WaitGroup
+	post     chan struct{} // wakes the courier
 }
 
 // New makes sure that the Lobby exists, and starts the errand runner and the courier. Close ends them.
@@ -53,7 +55,7 @@ func New(ctx context.Context, o Options) (*Platform, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &Platform{Options: o, used: newLastUsed(), ended: make(chan struct{}), post: make(chan struct{}, 1)}
+	p := &Platform{Options: o, used: newLastUsed(), pictures: upload.NewChecker(), ended: make(chan struct{}), post: make(chan struct{}, 1)}
 	if err := p.ensureLobby(ctx); err != nil {
 		return nil, err
 	}

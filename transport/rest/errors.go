@@ -39,6 +39,7 @@ var statuses = map[kernel.Code]int{
 	kernel.CodeOverloaded:   http.StatusServiceUnavailable,
 	kernel.CodeUnavailable:  http.StatusServiceUnavailable,
 	kernel.CodeInternal:     http.StatusInternalServerError,
+	kernel.CodeUnsupported:  http.StatusUnsupportedMediaType,
 }
 
 // defaultRetry is the Retry-After of an answer that needs one when the failure names none.

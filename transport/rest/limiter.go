@@ -16,6 +16,7 @@ const (
 	BudgetRegister = "register"
 	BudgetLogin    = "login"
 	BudgetAgent    = "agent"
+	BudgetUpload   = "upload"
 )
 
 const (

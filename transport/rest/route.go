@@ -26,6 +26,7 @@ type Route struct {
 	Budget  string // the rate limit that a request spends; empty for none
 	Changes bool   // a GET that changes state: no HEAD, and the cookie alone needs an own page
 
+	body   func(*call) error // reads the body of a request that may have one; nil: JSON, see readJSON
 	handle func(*call) error
 }
 
@@ -37,7 +38,16 @@ func (t *table) add(method, path string, auth Auth, handle func(*call) error) *R
 	return &t.routes[len(t.routes)-1]
 }
 
-func (r *Route) limit(budget string) { r.Budget = budget }
+func (r *Route) limit(budget string) *Route {
+	r.Budget = budget
+	return r
+}
+
+// takes is for routes whose body is not JSON.
+func (r *Route) takes(body func(*call) error) *Route {
+	r.body = body
+	return r
+}
 
 // Routes lists every endpoint, for the documentation and for tests.
 func Routes() []Route { return new(API).routes() }
@@ -48,6 +58,9 @@ func (a *API) routes() []Route {
 	a.bindMetrics(&t)
 	a.bindSessions(&t)
 	a.bindProfile(&t)
+	a.bindUsers(&t)
+	a.bindFollows(&t)
+	a.bindUploads(&t)
 	a.bindTokens(&t)
 	a.bindAgents(&t)
 	a.bindAgentConfig(&t)
