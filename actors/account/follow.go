@@ -1,6 +1,7 @@
 package account
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -154,10 +155,13 @@ func (a *Account) syncFollower(t *kernel.Turn, c SyncFollower) {
 			change.Outbox = []persistence.OutboxOp{{ID: c.Done, Done: true}}
 		}
 		count := a.s.Followers
-		if (now.follower == nil) != (now.followed == nil) {
-			if count--; now.follower != nil {
-				count += 2
-			}
+		if !bytes.Equal(now.follower, now.followed) {
+			switch {
+			case now.followed == nil:
+				count++
+			case now.follower == nil:
+				count--
+			} // else it has ended and begun again since
 			p := a.profile()
 			p.Followers = count
 			change.Events = []persistence.Event{event(followersSet, counted{count})}
