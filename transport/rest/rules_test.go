@@ -156,6 +156,9 @@ func TestEveryRouteReportsFailures(t *testing.T) {
 		if r.Method != http.MethodGet {
 			s.Body = body
 		}
+		if strings.HasPrefix(r.Path, "/api/uploads/") {
+			s.Body, s.Header = parts(t, "file", "x"), map[string]string{"Content-Type": uploadType}
+		}
 		checks = append(checks, check{Step: s})
 	}
 	run(t, failing, checks)
