@@ -56,99 +56,115 @@ func traces(t *testing.T, w *actortest.World, id string, but ...string) []string
 	return left
 }
 
-// Of an account that ends nothing stays but what it said (decision 9).
-func TestNothingStaysOfAnAccount(t *testing.T) {
-	w := actortest.New(t)
-	before := counters(w)
-	ann, session := signUp(w, "Ann")
-	bob := w.User("bob")
-	beforeAnn := counters(w)
-	_, pat, err := w.Platform.CreatePAT(ctx, ann, "cli", "never")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bot, botToken := makeAgent(w, ann, "bot")
-	if _, _, err := w.Platform.VerifyAgent(ctx, ann, bot.ID); err != nil {
-		t.Fatal(err)
-	}
-	botSession, _, err := w.Platform.ExchangeAgentToken(ctx, botToken)
-	if err != nil {
-		t.Fatal(err)
-	}
-	free, err := w.Platform.RegisterAgent(ctx, platform.SelfRegistration{Name: "free"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Platform.ClaimAgent(ctx, ann, free.ClaimCode, "ann@mail.test"); err != nil {
-		t.Fatal(err)
-	}
-	shared, lonely := w.Room(ann, "Shared", false), w.Room(ann, "Lonely", true)
-	w.Join(shared, bob, bot)
-	said := w.Post(ann, shared, "I was here")
-	for _, f := range [][2]any{{ann, "bob"}, {bob, "ann"}, {bob, "bot"}, {bot, "ann"}} {
-		if _, err := w.Platform.Follow(ctx, f[0].(*platform.Identity), f[1].(string)); err != nil {
+// estate is an account with everything that an account may have.
+type estate struct {
+	ann, bot, bob                      *platform.Identity
+	session, pat, botSession, botToken string
+	shared, lonely, said, avatar       string
+	socket, botSocket                  *actortest.Socket
+	before, withoutAnn                 map[string]int64
+}
+
+func settle(t *testing.T, w *actortest.World) *estate {
+	t.Helper()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	avatar, err := w.Platform.SetPicture(ctx, ann, account.AvatarField, drawing(t, 2))
-	if err != nil {
-		t.Fatal(err)
+	e := &estate{before: counters(w)}
+	e.bob = w.User("bob")
+	e.withoutAnn = counters(w)
+	e.ann, e.session = signUp(w, "Ann")
+	var err error
+	_, e.pat, err = w.Platform.CreatePAT(ctx, e.ann, "cli", "never")
+	check(err)
+	e.bot, e.botToken = makeAgent(w, e.ann, "bot")
+	_, _, err = w.Platform.VerifyAgent(ctx, e.ann, e.bot.ID)
+	check(err)
+	e.botSession, _, err = w.Platform.ExchangeAgentToken(ctx, e.botToken)
+	check(err)
+	free, err := w.Platform.RegisterAgent(ctx, platform.SelfRegistration{Name: "free"})
+	check(err)
+	_, err = w.Platform.ClaimAgent(ctx, e.ann, free.ClaimCode, "ann@mail.test")
+	check(err)
+	e.shared, e.lonely = w.Room(e.ann, "Shared", false), w.Room(e.ann, "Lonely", true)
+	w.Join(e.shared, e.bob, e.bot)
+	e.said = w.Post(e.ann, e.shared, "I was here").ID
+	for _, f := range []struct {
+		who *platform.Identity
+		to  string
+	}{{e.ann, "bob"}, {e.bob, "ann"}, {e.bob, "bot"}, {e.bot, "ann"}} {
+		_, err := w.Platform.Follow(ctx, f.who, f.to)
+		check(err)
 	}
-	if _, err := w.Platform.SetPicture(ctx, bot, account.AvatarField, drawing(t, 2)); err != nil {
-		t.Fatal(err)
-	}
-	_, socket := w.Connect(ann)
-	_, botSocket := w.Connect(bot)
+	e.avatar, err = w.Platform.SetPicture(ctx, e.ann, account.AvatarField, drawing(t, 2))
+	check(err)
+	_, err = w.Platform.SetPicture(ctx, e.bot, account.AvatarField, drawing(t, 2))
+	check(err)
+	_, e.socket = w.Connect(e.ann)
+	_, e.botSocket = w.Connect(e.bot)
+	return e
+}
 
-	right := password
-	if err := w.Platform.DeleteAccount(ctx, ann, &right); err != nil {
+// Of an account that ends nothing stays but what it said (decision 9).
+func TestNothingStaysOfAnAccount(t *testing.T) {
+	w := actortest.New(t)
+	e, right := settle(t, w), password
+	if err := w.Platform.DeleteAccount(ctx, e.ann, &right); err != nil {
 		t.Fatal(err)
 	}
-	for what, token := range map[string]string{"session": session, "PAT": pat, "session of its agent": botSession} {
-		_, err := w.Platform.Authenticate(ctx, token)
-		actortest.Wants(t, what, err, kernel.CodeUnauthorized)
-	}
-	_, _, err = w.Platform.ExchangeAgentToken(ctx, botToken)
-	actortest.Wants(t, "agent token", err, kernel.CodeUnauthorized)
-	_, _, err = w.Platform.Login(ctx, "ann", password)
-	actortest.Wants(t, "login", err, kernel.CodeUnauthorized)
-	if socket.Revocations() == 0 || botSocket.Revocations() == 0 {
-		t.Error("a connection is still open")
-	}
-	_, err = w.Platform.Picture(ctx, path.Base(avatar))
+	checkCredentials(t, w, e)
+	_, err := w.Platform.Picture(ctx, path.Base(e.avatar))
 	actortest.Wants(t, "picture", err, kernel.CodeNotFound)
 	if pictures(w) != 0 {
 		t.Errorf("%d pictures are left", pictures(w))
 	}
-	for _, id := range []string{ann.ID, bot.ID} {
+	for _, id := range []string{e.ann.ID, e.bot.ID} {
 		// The mail of a claim and the end of one are called off when their time comes.
 		if left := traces(t, w, id, "outbox: forget-again/", "outbox: mail/", "outbox: unask/"); len(left) != 0 {
 			t.Errorf("left of %s: %v", id, left)
 		}
 	}
 	checkFollows(t, w)
-	if v, err := w.Platform.Agency(ctx, bob, shared); err != nil || *v.Role != agency.Owner || v.MemberCount != 1 {
+	if v, err := w.Platform.Agency(ctx, e.bob, e.shared); err != nil || *v.Role != agency.Owner || v.MemberCount != 1 {
 		t.Errorf("the shared agency: %+v, %v", v, err)
 	}
-	_, err = w.Platform.Agency(ctx, bob, lonely)
+	_, err = w.Platform.Agency(ctx, e.bob, e.lonely)
 	actortest.Wants(t, "the lonely agency", err, kernel.CodeNotFound)
-	if page, err := w.Platform.Messages(ctx, bob, shared, platform.History{}); err != nil || len(page) != 1 || !strings.Contains(string(page[0]), said.ID) ||
+	if page, err := w.Platform.Messages(ctx, e.bob, e.shared, platform.History{}); err != nil || len(page) != 1 || !strings.Contains(string(page[0]), e.said) ||
 		!strings.Contains(string(page[0]), `"sender_username":"deleted"`) || strings.Contains(string(page[0]), "Ann") {
 		t.Errorf("history: %s, %v", page, err)
 	}
 	after := counters(w)
-	if after[persistence.CountUsers] != beforeAnn[persistence.CountUsers]-1 || after[persistence.CountPendingClaims] != before[persistence.CountPendingClaims] ||
-		after[persistence.CountAgents] != before[persistence.CountAgents]+1 { // the free one
-		t.Errorf("counters: %v, before %v", after, beforeAnn)
+	if after[persistence.CountUsers] != e.withoutAnn[persistence.CountUsers] || after[persistence.CountPendingClaims] != e.before[persistence.CountPendingClaims] ||
+		after[persistence.CountAgents] != e.before[persistence.CountAgents]+1 { // the free one
+		t.Errorf("counters: %v, without her %v", after, e.withoutAnn)
 	}
-	checkBooks(t, w)
-
 	w.Clock.Advance(3 * time.Hour)
 	p := w.NewPlatform()
 	defer p.Close()
 	w.Eventually("the second look at what was left behind", func() bool {
-		return len(traces(t, w, ann.ID)) == 0 && len(traces(t, w, bot.ID)) == 0
+		return len(traces(t, w, e.ann.ID)) == 0 && len(traces(t, w, e.bot.ID)) == 0
 	})
+	checkBooks(t, w)
+}
+
+// checkCredentials tries everything that let the account in.
+func checkCredentials(t *testing.T, w *actortest.World, e *estate) {
+	t.Helper()
+	for what, token := range map[string]string{"session": e.session, "PAT": e.pat, "session of its agent": e.botSession} {
+		_, err := w.Platform.Authenticate(ctx, token)
+		actortest.Wants(t, what, err, kernel.CodeUnauthorized)
+	}
+	_, _, err := w.Platform.ExchangeAgentToken(ctx, e.botToken)
+	actortest.Wants(t, "agent token", err, kernel.CodeUnauthorized)
+	_, _, err = w.Platform.Login(ctx, "ann", password)
+	actortest.Wants(t, "login", err, kernel.CodeUnauthorized)
+	if e.socket.Revocations() == 0 || e.botSocket.Revocations() == 0 {
+		t.Error("a connection is still open")
+	}
 }
 
 // A request that was let in before the account ended can do nothing that stays.
@@ -283,39 +299,6 @@ func TestDeleteWhileItActs(t *testing.T) {
 	for _, m := range page {
 		if !strings.Contains(string(m), `"sender_username":"deleted"`) {
 			t.Errorf("%s", m)
-		}
-	}
-}
-
-// Sessions that are being opened with the old password while it is changed do not outlive the change (decision 8).
-func TestChangePasswordWhileSessionsOpen(t *testing.T) {
-	w := actortest.New(t)
-	for round := range 10 {
-		ann := w.User(fmt.Sprint("ann", round)) // the hash of its password is "none"
-		tokens := make([]string, 24)
-		var wg sync.WaitGroup
-		for i := range tokens {
-			tokens[i] = account.NewSessionToken()
-			wg.Go(func() {
-				_, err := kernel.Ask[*account.Profile](ctx, w.Local, account.Ref(ann.ID), account.OpenSession{PasswordHash: "none",
-					NewSession: account.NewSession{ID: fmt.Sprint("s", i), Hash: persistence.HashToken(tokens[i])}})
-				if code, failed := actortest.Code(err); failed && code != kernel.CodeUnauthorized {
-					t.Error(err)
-				}
-			})
-			if i == len(tokens)/2 {
-				wg.Go(func() {
-					_, err := kernel.Ask[kernel.Done](ctx, w.Local, account.Ref(ann.ID), account.ChangePassword{Current: "none", Next: "other"})
-					if err != nil {
-						t.Error(err)
-					}
-				})
-			}
-		}
-		wg.Wait()
-		for _, token := range tokens {
-			_, err := w.Platform.Authenticate(ctx, token)
-			actortest.Wants(t, "a session of the old password", err, kernel.CodeUnauthorized)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"image"
 	"image/png"
+	"math/rand/v2"
 	"path"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"parley/actors/account"
 	"parley/actors/actortest"
 	"parley/actors/kernel"
+	"parley/actors/upload"
 	"parley/persistence"
 )
 
@@ -98,6 +100,32 @@ func TestPictures(t *testing.T) {
 	actortest.Wants(t, "of the deleted", err, kernel.CodeNotFound)
 	if pictures(w) != 0 {
 		t.Error("a picture of nobody is kept")
+	}
+}
+
+// A picture of nearly 2 MB comes back as it was, also after a crash.
+func TestLargePicture(t *testing.T) {
+	const side = 1430
+	w := actortest.New(t)
+	ann, noise := w.User("ann"), image.NewGray(image.Rect(0, 0, side, side))
+	for i := range noise.Pix {
+		noise.Pix[i] = byte(rand.Uint32())
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, noise); err != nil || b.Len() > upload.MaxBytes || b.Len() < upload.MaxBytes*9/10 {
+		t.Fatal(b.Len(), err)
+	}
+	at, err := w.Platform.SetPicture(ctx, ann, account.BannerField, b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Crash()
+	if p, err := w.Platform.Picture(ctx, path.Base(at)); err != nil || !bytes.Equal(p.Data, b.Bytes()) {
+		t.Errorf("after the crash: %v", err)
+	}
+	w.Restart()
+	if p, err := w.Platform.Picture(ctx, path.Base(at)); err != nil || !bytes.Equal(p.Data, b.Bytes()) {
+		t.Errorf("after the restart: %v", err)
 	}
 }
 

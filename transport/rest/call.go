@@ -17,6 +17,8 @@ import (
 const (
 	// RequestTimeout bounds the work behind one request; it leaves room for a command webhook (decision 35).
 	RequestTimeout = 20 * time.Second
+	// UploadTimeout is the same for a request with a file, which comes over a line that may be slow.
+	UploadTimeout = 45 * time.Second
 	// MaxPathID is the length of a variable path segment in bytes; nothing longer exists.
 	MaxPathID = 128
 )
@@ -35,7 +37,7 @@ type call struct {
 
 // call takes a request through the steps that doc.go lists.
 func (a *API) call(w http.ResponseWriter, r *http.Request, route Route) {
-	ctx, cancel := context.WithTimeout(r.Context(), RequestTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), route.timeout())
 	defer cancel()
 	c := &call{w: w, r: r.WithContext(ctx), form: &form{}}
 	defer func() {

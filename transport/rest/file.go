@@ -39,6 +39,10 @@ func (a *API) readFile(c *call) error {
 	case <-c.ctx().Done():
 		return kernel.ErrOverloaded
 	}
+	if end, ok := c.ctx().Deadline(); ok {
+		// Who sends too slowly gives its place back. Only a connection can do that: what a test has instead need not.
+		_ = http.NewResponseController(c.w).SetReadDeadline(end)
+	}
 	var err error
 	c.file, err = readFile(c.w, c.r)
 	return err

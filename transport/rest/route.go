@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gorilla/mux"
 )
@@ -47,6 +48,14 @@ func (r *Route) limit(budget string) *Route {
 func (r *Route) takes(body func(*call) error) *Route {
 	r.body = body
 	return r
+}
+
+// timeout bounds the work behind a request.
+func (r *Route) timeout() time.Duration {
+	if r.body != nil {
+		return UploadTimeout
+	}
+	return RequestTimeout
 }
 
 // Routes lists every endpoint, for the documentation and for tests.
