@@ -151,6 +151,12 @@ func (a *Account) Handle(t *kernel.Turn, command any) {
 		a.unfollow(t, c)
 	case SyncFollower:
 		a.syncFollower(t, c)
+	case SetWallet:
+		a.setWallet(t, c)
+	case ClearWallet:
+		a.clearWallet(t)
+	case GetBootstrap:
+		a.getBootstrap(t, c)
 	default:
 		a.handleClaim(t, command)
 	}

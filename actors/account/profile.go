@@ -43,6 +43,7 @@ type Profile struct {
 	Followers   int64   `json:"followers"` // how many accounts follow it
 	Following   int64   `json:"following"` // how many it follows
 	CreatedAt   int64   `json:"-"`
+	Wallet      string  `json:"-"` // address in checksum form, empty for none
 
 	// Agents only.
 	OwnerID     string `json:"-"` // empty while unclaimed
@@ -68,6 +69,7 @@ type stored struct {
 	Followers   int64   `json:"fr,omitempty"`
 	Following   int64   `json:"fg,omitempty"`
 	CreatedAt   int64   `json:"c"`
+	Wallet      string  `json:"w,omitempty"`
 	OwnerID     string  `json:"o,omitempty"`
 	Verified    bool    `json:"v,omitempty"`
 	Personality string  `json:"p,omitempty"`

@@ -30,6 +30,7 @@ const (
 	claimSettled    = "claim-settled"
 	followingSet    = "following-set"
 	followersSet    = "followers-set"
+	walletChanged   = "wallet-changed"
 )
 
 // state is everything that an account's actor knows. It is its own snapshot.
@@ -145,6 +146,12 @@ func (s *state) apply(ev *persistence.Event) error {
 		return s.applySession(ev, decode)
 	case patCreated, patUsed, patRevoked:
 		return s.applyPAT(ev, decode)
+	case walletChanged:
+		var b newWallet
+		if err := decode(&b); err != nil {
+			return err
+		}
+		s.Wallet = b.Address
 	case configured, owned:
 		return s.applyAgent(ev.Kind, decode)
 	case followingSet, followersSet:

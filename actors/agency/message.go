@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"parley/actors/account"
@@ -71,7 +72,7 @@ type NewMessage struct {
 }
 
 // serverKeys are metadata keys that only the server sets (clients.md 4.1).
-var serverKeys = []string{"webhook", "run_id"}
+var serverKeys = []string{"webhook", "run_id", PaymentKey}
 
 // check applies the rules of decision 21 and returns the message in its final form.
 func (n NewMessage) check() (NewMessage, error) {
@@ -107,6 +108,8 @@ func CheckContent(content string) (string, error) {
 		return "", kernel.Invalid("content must not be empty")
 	case !utf8.ValidString(content):
 		return "", kernel.Invalid("content must be valid UTF-8")
+	case !strings.ContainsFunc(content, unicode.IsGraphic): // control and zero-width characters alone
+		return "", kernel.Invalid("content must have something to read")
 	case utf8.RuneCountInString(content) > MaxContent:
 		return "", kernel.Invalid("content must be at most %d characters", MaxContent)
 	}

@@ -25,7 +25,8 @@ const (
 	CodeLimited                  // too many requests; RetryAfter says when
 	CodeOverloaded               // the server's queues are full; nothing was done
 	CodeUnavailable              // the store can't answer; the outcome of a write is unknown
-	CodeUnsupported              // a file of a kind that is not taken
+	CodeUnsupported              // this server is not set up for it
+	CodeMediaType                // a file of a kind that is not taken
 )
 
 // Error is a failure that the caller is told about.

@@ -66,7 +66,7 @@ func TestPictures(t *testing.T) {
 		actortest.Wants(t, file, err, kernel.CodeNotFound)
 	}
 	_, err = w.Platform.SetPicture(ctx, ann, account.AvatarField, []byte("GIF89a"))
-	actortest.Wants(t, "no picture", err, kernel.CodeUnsupported)
+	actortest.Wants(t, "no picture", err, kernel.CodeMediaType)
 
 	// A client that sends the whole profile back keeps its picture; somebody else's address is a link like any other.
 	text := func(s string) *string { return &s }

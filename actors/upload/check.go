@@ -55,7 +55,7 @@ func NewChecker() *Checker {
 	return &Checker{slots: make(chan struct{}, decodes), waiting: make(chan struct{}, decodeQueue)}
 }
 
-// Check decodes a picture from its first to its last pixel and gives it an id. CodeUnsupported: it is none that can be
+// Check decodes a picture from its first to its last pixel and gives it an id. CodeMediaType: it is none that can be
 // read; CodeTooLarge: over MaxBytes; CodeInvalid: over the limits of its area; CodeOverloaded: too many wait.
 func (c *Checker) Check(ctx context.Context, data []byte) (*Picture, error) {
 	format := Sniff(data)
@@ -63,7 +63,7 @@ func (c *Checker) Check(ctx context.Context, data []byte) (*Picture, error) {
 	case len(data) > MaxBytes:
 		return nil, ErrTooLarge()
 	case format == "":
-		return nil, kernel.Fail(kernel.CodeUnsupported, "the file must be a JPG or PNG picture")
+		return nil, kernel.Fail(kernel.CodeMediaType, "the file must be a JPG or PNG picture")
 	}
 	if err := checkHeader(format, data); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func ErrTooLarge() error {
 }
 
 func unreadable(f Format) error {
-	return kernel.Fail(kernel.CodeUnsupported, "the file begins like a %s picture and can't be read as one", f)
+	return kernel.Fail(kernel.CodeMediaType, "the file begins like a %s picture and can't be read as one", f)
 }
 
 // checkHeader looks at what a picture says of itself before memory is spent on it.

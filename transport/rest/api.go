@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -16,7 +17,10 @@ type API struct {
 	scrapes  chan struct{} // a place for each request for metrics
 	uploads  chan struct{} // a place for each file that is being uploaded
 	served   chan struct{} // a place for each picture that is being sent
-	inner    http.Handler
+
+	showsSources bool // there is a route for hooks' sources
+
+	inner http.Handler
 }
 
 var _ http.Handler = (*API)(nil)
@@ -32,6 +36,7 @@ func New(o Options) (*API, error) {
 	for _, v := range o.Vendors {
 		a.cookies = append(a.cookies, strings.ToLower(v)+"_token")
 	}
+	a.showsSources = slices.ContainsFunc(a.routes(), func(r Route) bool { return r.Method == http.MethodGet && r.Path == hookSources })
 	a.inner = a.observe(a.crossOrigin(a.router()))
 	return a, nil
 }

@@ -38,8 +38,9 @@ var statuses = map[kernel.Code]int{
 	kernel.CodeLimited:      http.StatusTooManyRequests,
 	kernel.CodeOverloaded:   http.StatusServiceUnavailable,
 	kernel.CodeUnavailable:  http.StatusServiceUnavailable,
+	kernel.CodeUnsupported:  http.StatusNotImplemented,
 	kernel.CodeInternal:     http.StatusInternalServerError,
-	kernel.CodeUnsupported:  http.StatusUnsupportedMediaType,
+	kernel.CodeMediaType:    http.StatusUnsupportedMediaType,
 }
 
 // defaultRetry is the Retry-After of an answer that needs one when the failure names none.
