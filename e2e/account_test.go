@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -203,5 +204,58 @@ func TestAccountDeletionWithoutPassword(t *testing.T) {
 	again, err := api.Register(soon(t), ann.Username, password, "")
 	if err != nil || again.User.ID == ann.ID {
 		t.Fatalf("the name again: %+v, %v", again, err)
+	}
+}
+
+// TestAccountDeletionWhileItActs: requests that are under way when an account ends leave nothing of it behind but
+// messages of a deleted account.
+func TestAccountDeletionWhileItActs(t *testing.T) {
+	t.Parallel()
+	api := common(t)
+	bob := user(t, api, "bob")
+	rooms := []client.Agency{bob.room(t, "one", false), bob.room(t, "two", false)}
+	for range 4 {
+		ann := user(t, api, "ann")
+		ann.enter(t, rooms[0])
+		s := ann.plain(t)
+		joined(t, s, rooms[0])
+		var acting sync.WaitGroup
+		gone := make(chan struct{})
+		for i := range 4 {
+			acting.Go(func() {
+				for ended := false; !ended; {
+					select {
+					case <-gone:
+						ended = true // and once more
+					default:
+					}
+					if i%2 == 0 {
+						_ = ann.Join(soon(t), rooms[1].ID)
+					} else {
+						_, _ = ann.Post(soon(t), rooms[0].ID, "still here", "")
+					}
+				}
+			})
+		}
+		must[json.RawMessage](t, ann.API, http.MethodDelete, "/api/auth/account", map[string]string{"password": password})
+		close(gone)
+		acting.Wait()
+		wantClose(t, s, 4401)
+	}
+	for _, g := range rooms {
+		eventually(t, "the end of every membership", func() bool {
+			members := must[[]client.Member](t, bob.API, http.MethodGet, "/api/agencies/"+g.ID+"/members", nil)
+			now := must[client.Agency](t, bob.API, http.MethodGet, "/api/agencies/"+g.ID, nil)
+			return len(members) == 1 && now.MemberCount == 1
+		})
+	}
+	history, err := bob.History(soon(t), rooms[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range history {
+		if m.SenderUsername != "deleted" {
+			t.Fatalf("%+v", m)
+		}
 	}
 }

@@ -37,8 +37,9 @@ type Ports struct {
 
 // Account is the entity.
 type Account struct {
-	ports Ports
-	s     state
+	ports   Ports
+	s       state
+	follows kernel.Gate[string] // see follow.go
 }
 
 var _ kernel.Entity = (*Account)(nil)
@@ -99,12 +100,15 @@ func (a *Account) Handle(t *kernel.Turn, command any) {
 	case RegisterAgent:
 		a.registerAgent(t, c)
 		return
+	case DropFollows:
+		a.dropFollows(t, c)
+		return
 	case Fulfil:
 		t.Commit(kernel.Change{Outbox: []persistence.OutboxOp{{ID: c.Entry, Done: true}}}, func() { t.Reply(kernel.Done{}) }, nil)
 		return
 	}
 	if !a.s.exists() {
-		t.Fail(kernel.NotFound("there is no such account"))
+		t.Fail(errNoAccount())
 		return
 	}
 	switch c := command.(type) {
@@ -139,6 +143,14 @@ func (a *Account) Handle(t *kernel.Turn, command any) {
 		a.setConfig(t, c)
 	case Transfer:
 		a.transfer(t, c)
+	case SetPicture:
+		a.setPicture(t, c)
+	case Follow:
+		a.follow(t, c)
+	case Unfollow:
+		a.unfollow(t, c)
+	case SyncFollower:
+		a.syncFollower(t, c)
 	case SetWallet:
 		a.setWallet(t, c)
 	case ClearWallet:
@@ -149,6 +161,8 @@ func (a *Account) Handle(t *kernel.Turn, command any) {
 		a.handleClaim(t, command)
 	}
 }
+
+func errNoAccount() error { return kernel.NotFound("there is no such account") }
 
 // handleClaim handles what belongs to the claiming of agents.
 func (a *Account) handleClaim(t *kernel.Turn, command any) {
@@ -187,7 +201,7 @@ type RegisterUser struct {
 func (RegisterUser) Creates() {}
 
 func (a *Account) registerUser(t *kernel.Turn, c RegisterUser) {
-	name, err := CheckText("displayName", c.DisplayName, MaxDisplayName)
+	name, err := CheckDisplayName("displayName", c.DisplayName)
 	if err == nil {
 		err = CheckUsername(c.Username)
 	}
@@ -230,64 +244,4 @@ func nameTaken(name string) func(error) error {
 
 func usernameClaim(s *state) persistence.ClaimOp {
 	return persistence.ClaimOp{Index: persistence.ClaimUsername, Key: strings.ToLower(s.Username), Owner: s.ID}
-}
-
-// ProfileUpdate changes the public fields. nil leaves a field as it is, an empty text clears it. It answers with a *Profile.
-type ProfileUpdate struct {
-	DisplayName, Avatar, Banner, Description, Theme, Font *string
-}
-
-func (a *Account) updateProfile(t *kernel.Turn, u ProfileUpdate) {
-	next := a.s.stored
-	if err := u.apply(&next); err != nil {
-		t.Fail(err)
-		return
-	}
-	p := Profile(next)
-	t.Commit(kernel.Change{
-		Events:    []persistence.Event{event(profileUpdated, next)},
-		Documents: profileDocuments(t.ID(), a.profile(), &p),
-	}, func() { t.Reply(&p) }, nil)
-}
-
-func (u *ProfileUpdate) apply(s *stored) error {
-	texts := []struct {
-		field string
-		from  *string
-		limit int
-		set   func(string)
-	}{
-		{"displayName", u.DisplayName, MaxDisplayName, func(v string) { s.DisplayName = v }},
-		{"description", u.Description, MaxDescription, func(v string) { s.Description = v }},
-		{"avatar", u.Avatar, MaxURL, func(v string) { s.Avatar = optional(v) }},
-		{"banner", u.Banner, MaxURL, func(v string) { s.Banner = optional(v) }},
-		{"theme", u.Theme, MaxStyle, func(v string) { s.Theme = optional(v) }},
-		{"font", u.Font, MaxStyle, func(v string) { s.Font = optional(v) }},
-	}
-	for _, f := range texts {
-		if f.from == nil {
-			continue
-		}
-		v, err := CheckText(f.field, *f.from, f.limit)
-		if err != nil {
-			return err
-		}
-		if (f.field == "avatar" || f.field == "banner") && v != "" {
-			if err := CheckLink(f.field, v); err != nil {
-				return err
-			}
-		}
-		f.set(v)
-	}
-	if s.DisplayName == "" {
-		s.DisplayName = s.Username
-	}
-	return nil
-}
-
-func optional(v string) *string {
-	if v == "" {
-		return nil
-	}
-	return &v
 }

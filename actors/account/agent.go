@@ -2,7 +2,6 @@ package account
 
 import (
 	"encoding/json"
-	"net/url"
 
 	"parley/actors/kernel"
 	"parley/persistence"
@@ -65,6 +64,9 @@ func (a *Account) newAgent(t *kernel.Turn, c RegisterAgent) (*state, error) {
 		{"personality", c.Personality, MaxPersonality, &s.Personality},
 	} {
 		v, err := CheckText(f.field, f.text, f.limit)
+		if err == nil && f.field == "name" {
+			v, err = CheckDisplayName(f.field, v)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -200,7 +202,7 @@ func (a *Account) delete(t *kernel.Turn, c Delete) {
 	for _, p := range a.s.PATs {
 		change.Claims = append(change.Claims, releasePAT(t.ID(), p)...)
 	}
-	change.Documents = profileDocuments(t.ID(), a.profile(), nil)
+	change.Documents = append(dropped(&a.s.stored, &stored{}), profileDocuments(t.ID(), a.profile(), nil)...)
 	if a.s.Type == Agent {
 		a.deleteAgent(t, &change)
 	} else {
@@ -226,13 +228,4 @@ func (a *Account) deleteAgent(t *kernel.Turn, change *kernel.Change) {
 	}
 	change.Documents = append(change.Documents, persistence.DocumentOp{Collection: persistence.CollectionOwned,
 		Key: persistence.Key(a.s.OwnerID, t.ID())})
-}
-
-// CheckLink refuses what is not an absolute http or https address without credentials.
-func CheckLink(field, link string) error {
-	u, err := url.Parse(link)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return kernel.Invalid("%s must be an http or https address", field)
-	}
-	return nil
 }

@@ -73,3 +73,30 @@ func CheckText(field, text string, limit int) (string, error) {
 	}
 	return text, nil
 }
+
+// blank are characters that count as letters or symbols and show nothing.
+var blank = map[rune]bool{'\u115f': true, '\u1160': true, '\u3164': true, '\uffa0': true, '\u2800': true}
+
+// CheckDisplayName checks a name that people see: one line, something visible in it unless it is empty, and no characters
+// that turn the direction of the text around it. It returns the name without space around it.
+func CheckDisplayName(field, name string) (string, error) {
+	name, err := CheckText(field, name, MaxDisplayName)
+	if err != nil || name == "" {
+		return name, err
+	}
+	visible := false
+	for _, r := range name {
+		switch {
+		case unicode.IsControl(r) || r == '\u2028' || r == '\u2029':
+			return "", kernel.Invalid("%s must be a single line", field)
+		case r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069': // embeddings, overrides and isolates
+			return "", kernel.Invalid("%s must not contain characters that turn the direction of the text", field)
+		case unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !blank[r]:
+			visible = true
+		}
+	}
+	if !visible {
+		return "", kernel.Invalid("%s must contain something visible", field)
+	}
+	return name, nil
+}

@@ -40,6 +40,8 @@ type Profile struct {
 	Banner      *string `json:"banner"`
 	Theme       *string `json:"theme"`
 	Font        *string `json:"font"`
+	Followers   int64   `json:"followers"` // how many accounts follow it
+	Following   int64   `json:"following"` // how many it follows
 	CreatedAt   int64   `json:"-"`
 	Wallet      string  `json:"-"` // address in checksum form, empty for none
 
@@ -64,6 +66,8 @@ type stored struct {
 	Banner      *string `json:"ba,omitempty"`
 	Theme       *string `json:"th,omitempty"`
 	Font        *string `json:"fo,omitempty"`
+	Followers   int64   `json:"fr,omitempty"`
+	Following   int64   `json:"fg,omitempty"`
 	CreatedAt   int64   `json:"c"`
 	Wallet      string  `json:"w,omitempty"`
 	OwnerID     string  `json:"o,omitempty"`
@@ -93,8 +97,12 @@ func DecodeProfile(doc []byte) (*Profile, error) {
 	return &p, nil
 }
 
-// MarshalJSON renders the profile for clients.
+// MarshalJSON renders the profile for clients. The role of an account that has been given none is its type, so that
+// readers find a word there (clients.md 2.9).
 func (p Profile) MarshalJSON() ([]byte, error) {
+	if p.Role == "" {
+		p.Role = string(p.Type)
+	}
 	type plain Profile
 	out := struct {
 		plain

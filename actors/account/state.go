@@ -28,6 +28,8 @@ const (
 	claimMailTried  = "claim-mail-tried"
 	claimMailed     = "claim-mailed"
 	claimSettled    = "claim-settled"
+	followingSet    = "following-set"
+	followersSet    = "followers-set"
 	walletChanged   = "wallet-changed"
 )
 
@@ -152,6 +154,8 @@ func (s *state) apply(ev *persistence.Event) error {
 		s.Wallet = b.Address
 	case configured, owned:
 		return s.applyAgent(ev.Kind, decode)
+	case followingSet, followersSet:
+		return s.applyFollow(ev.Kind, decode)
 	case claimRequested, claimMailTried, claimMailed, claimSettled:
 		return s.applyClaim(ev.Kind, decode)
 	default:

@@ -178,15 +178,35 @@ func (w *World) Sleep(ref kernel.Ref) {
 // User registers a user without the cost of a password and without the Lobby.
 func (w *World) User(name string) *platform.Identity {
 	w.T.Helper()
-	token := account.NewSessionToken()
-	id := &platform.Identity{Session: uuid.NewString(), LoggedInAt: w.Clock.Now()}
-	p, err := kernel.Ask[*account.Profile](context.Background(), w.Local, account.Ref(uuid.NewString()), account.RegisterUser{
-		Username: name, PasswordHash: "none", Session: account.NewSession{ID: id.Session, Hash: persistence.HashToken(token)}})
+	id, err := w.register(uuid.NewString(), name)
 	if err != nil {
 		w.T.Fatalf("register %s: %v", name, err)
 	}
-	id.Sender = p.Sender()
 	return id
+}
+
+// UserAs is User with a given id, which is its name, too. It may be called again, from any goroutine, and while commits
+// fail.
+func (w *World) UserAs(name string) *platform.Identity {
+	w.T.Helper()
+	for {
+		id, err := w.register(name, name)
+		switch code, failed := Code(err); {
+		case !failed || code == kernel.CodeTaken:
+			return id
+		case code != kernel.CodeUnavailable:
+			w.T.Errorf("register %s: %v", name, err)
+			return id
+		}
+	}
+}
+
+func (w *World) register(id, name string) (*platform.Identity, error) {
+	who := &platform.Identity{Session: uuid.NewString(), LoggedInAt: w.Clock.Now(),
+		Sender: account.Sender{ID: id, Username: name, DisplayName: name, Type: account.User}}
+	_, err := kernel.Ask[*account.Profile](context.Background(), w.Local, account.Ref(id), account.RegisterUser{Username: name,
+		PasswordHash: "none", Session: account.NewSession{ID: who.Session, Hash: persistence.HashToken(account.NewSessionToken())}})
+	return who, err
 }
 
 // Room founds an agency.

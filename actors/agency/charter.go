@@ -62,7 +62,7 @@ func (a *Agency) found(t *kernel.Turn, c Found) {
 		a.members.Add(c.Owner.ID, m)
 	}
 	fulfil(&change, c.Done)
-	a.commit(t, change, func() { t.Reply(&r) }, func(err error) error {
+	a.commit(t, change, func() { a.settleIn(t, c.Owner, &r) }, func(err error) error {
 		if errors.Is(err, persistence.ErrExists) {
 			return kernel.Fail(kernel.CodeTaken, "the slug %q is taken", r.Slug)
 		}

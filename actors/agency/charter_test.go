@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"parley/actors/account"
 	"parley/actors/actortest"
 	"parley/actors/agency"
 	"parley/actors/kernel"
@@ -179,7 +178,7 @@ func TestDissolve(t *testing.T) {
 	w.Join(room, bob)
 	for i := range 450 { // more than one step of the clean-up
 		if i < 250 {
-			w.Join(room, &platform.Identity{Sender: account.Sender{ID: fmt.Sprint("m", i), Username: "x", Type: account.User}})
+			w.Join(room, w.UserAs(fmt.Sprint("m", i)))
 		}
 		w.Post(ann, room, "x")
 	}
@@ -242,7 +241,7 @@ func TestNothingOutlivesTheEnd(t *testing.T) {
 		room := w.Room(ann, "Room", false)
 		var strangers []*platform.Identity
 		for i := range 12 {
-			strangers = append(strangers, &platform.Identity{Sender: account.Sender{ID: fmt.Sprint("s", round, "-", i), Username: "s", Type: account.User}})
+			strangers = append(strangers, w.UserAs(fmt.Sprint("s", round, "-", i)))
 		}
 		w.Join(room, strangers[:6]...)
 		w.Sleep(agency.Ref(room)) // the members are to be read again

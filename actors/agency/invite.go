@@ -262,7 +262,7 @@ func (a *Agency) redeem(t *kernel.Turn, c Redeem) {
 			used.Uses++
 			change, entered := a.admission(t, c.Who)
 			change.Events = append(change.Events, event(evRedeemed, invitation{Invite: used, Member: &member}))
-			a.commit(t, change, func() { t.Reply(entered) }, nil)
+			a.commit(t, change, func() { a.settleIn(t, c.Who, entered) }, nil)
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"parley/actors/account"
 	"parley/actors/actortest"
 	"parley/actors/agency"
 	"parley/actors/kernel"
@@ -146,7 +145,7 @@ func TestRedeemRaces(t *testing.T) {
 		redeem := func(fail bool) {
 			var wg sync.WaitGroup
 			for i := range people {
-				who := &platform.Identity{Sender: account.Sender{ID: fmt.Sprint("m", round, "-", i), Username: "x", Type: account.User}}
+				who := w.UserAs(fmt.Sprint("m", round, "-", i))
 				for range 2 {
 					wg.Go(func() {
 						if i%5 == 0 {

@@ -96,7 +96,7 @@ func (a *Agency) enter(t *kernel.Turn, c Enter) {
 			t.Fail(b.refusal("you are"))
 		default:
 			change, entered := a.admission(t, c.Who)
-			a.commit(t, change, func() { t.Reply(entered) }, nil)
+			a.commit(t, change, func() { a.settleIn(t, c.Who, entered) }, nil)
 		}
 	})
 }
@@ -139,7 +139,7 @@ func (a *Agency) addMember(t *kernel.Turn, c AddMember) {
 		case m.Role == "":
 			change, entered := a.admission(t, c.Who)
 			fulfil(&change, c.Done)
-			a.commit(t, change, func() { t.Reply(entered) }, nil)
+			a.commit(t, change, func() { a.settleIn(t, c.Who, entered) }, nil)
 		case c.Done == "":
 			a.welcome(t, m)
 		default:

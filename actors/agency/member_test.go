@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"parley/actors/account"
 	"parley/actors/actortest"
 	"parley/actors/agency"
 	"parley/actors/kernel"
@@ -84,7 +83,7 @@ func TestMembershipRaces(t *testing.T) {
 	room := w.Room(ann, "Room", false)
 	var wg sync.WaitGroup
 	for i := range accounts {
-		who := &platform.Identity{Sender: account.Sender{ID: fmt.Sprint("m", i), Username: "x", Type: account.User}}
+		who := w.UserAs(fmt.Sprint("m", i))
 		for range 3 {
 			wg.Go(func() {
 				for j := range 20 {
@@ -175,7 +174,7 @@ func TestHeirsThatLeave(t *testing.T) {
 		room := w.Room(owner, "Room", false)
 		var members []*platform.Identity
 		for i := range 4 {
-			m := &platform.Identity{Sender: account.Sender{ID: fmt.Sprint("m", round, "-", i), Username: "x", Type: account.User}}
+			m := w.UserAs(fmt.Sprint("m", round, "-", i))
 			members = append(members, m)
 			w.Join(room, m)
 		}

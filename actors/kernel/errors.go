@@ -26,6 +26,7 @@ const (
 	CodeOverloaded               // the server's queues are full; nothing was done
 	CodeUnavailable              // the store can't answer; the outcome of a write is unknown
 	CodeUnsupported              // this server is not set up for it
+	CodeMediaType                // a file of a kind that is not taken
 )
 
 // Error is a failure that the caller is told about.

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"parley/actors/account"
 	"parley/actors/actortest"
 	"parley/actors/agency"
 	"parley/actors/kernel"
@@ -232,7 +231,7 @@ func TestMembersList(t *testing.T) {
 	cost := func(members int) (int64, int64) {
 		room := w.Room(ann, fmt.Sprint("Room ", members), false)
 		w.Populate(room, members)
-		zoe := &platform.Identity{Sender: account.Sender{ID: "~zoe", Username: "zoe", Type: account.User}}
+		zoe := w.UserAs("zoe")
 		w.Join(room, zoe) // sorts behind all others
 		sz, sockz := w.Connect(zoe)
 		enter(t, sz, sockz, room, nil)
@@ -264,7 +263,7 @@ func join(t *testing.T, w *actortest.World, room string, n int) {
 	for part := range 8 {
 		wg.Go(func() {
 			for i := part; i < n; i += 8 {
-				_, err := kernel.Ask[*agency.Entered](ctx, w.Local, agency.Ref(room), agency.AddMember{Who: account.Sender{ID: fmt.Sprintf("m%06d", i), Username: "m", Type: account.User}})
+				_, err := kernel.Ask[*agency.Entered](ctx, w.Local, agency.Ref(room), agency.AddMember{Who: w.UserAs(fmt.Sprintf("m%06d", i)).Sender})
 				if err != nil {
 					t.Error(err)
 					return

@@ -13,6 +13,10 @@ import (
 	"parley/persistence"
 )
 
+// forgetAgain is how long after an account's end it is looked once more at what it left behind. By then every request
+// that was let in before the end is over, also those of other servers.
+const forgetAgain = 2 * time.Minute
+
 // freshLogin is how recent a login must be to delete an account without its password (decision 9).
 const freshLogin = 10 * time.Minute
 
@@ -33,7 +37,7 @@ func (p *Platform) RegisterUser(ctx context.Context, username, password, display
 	}
 	id, token := uuid.NewString(), account.NewSessionToken()
 	join := joinLobby(id)
-	profile, err := kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(id), account.RegisterUser{
+	profile, err := p.askProfile(ctx, account.Ref(id), account.RegisterUser{
 		Username: username, DisplayName: displayName, PasswordHash: hash, Session: newSession(token),
 		Outbox: []persistence.OutboxOp{join.promise()},
 	})
@@ -76,8 +80,11 @@ func (p *Platform) Login(ctx context.Context, username, password string) (string
 		return "", nil, wrong
 	}
 	token := account.NewSessionToken()
-	profile, err := kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(id), account.OpenSession{
+	profile, err := p.askProfile(ctx, account.Ref(id), account.OpenSession{
 		NewSession: newSession(token), PasswordHash: hash})
+	if gone(err) { // deleted meanwhile
+		return "", nil, wrong
+	}
 	if err != nil {
 		return "", nil, kernel.AsError(err)
 	}
@@ -110,8 +117,11 @@ func (p *Platform) ExchangeAgentToken(ctx context.Context, agentToken string) (s
 		return "", nil, err
 	}
 	token := account.NewSessionToken()
-	profile, err := kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(id), account.OpenSession{
+	profile, err := p.askProfile(ctx, account.Ref(id), account.OpenSession{
 		NewSession: newSession(token), TokenHash: hash})
+	if gone(err) { // deleted meanwhile
+		return "", nil, unauthorized("invalid agent token")
+	}
 	if err != nil {
 		return "", nil, kernel.AsError(err)
 	}
@@ -128,11 +138,8 @@ func (p *Platform) Logout(ctx context.Context, id *Identity) error {
 
 // UpdateProfile changes the public fields.
 func (p *Platform) UpdateProfile(ctx context.Context, id *Identity, u account.ProfileUpdate) (*account.Profile, error) {
-	profile, err := kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(id.ID), u)
-	if err != nil {
-		return nil, kernel.AsError(err)
-	}
-	return profile, nil
+	u.PublicURL = p.PublicURL
+	return p.askProfile(ctx, account.Ref(id.ID), u)
 }
 
 // ChangePassword ends every session of the user; PATs stay (decision 8).
@@ -189,7 +196,8 @@ func (p *Platform) DeleteAccount(ctx context.Context, id *Identity, password *st
 
 func (p *Platform) deleteAccount(ctx context.Context, who account.Sender, command account.Delete) error {
 	forget := errand{Kind: errandForget, Who: who}
-	command.Outbox = []persistence.OutboxOp{forget.promise()}
+	again := errand{Kind: errandForgetAgain, Who: who, Due: p.Now().Add(forgetAgain).UnixMilli()}
+	command.Outbox = []persistence.OutboxOp{forget.promise(), again.promise()}
 	if err := p.tell(ctx, account.Ref(who.ID), command); err != nil {
 		return err
 	}

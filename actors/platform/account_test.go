@@ -48,13 +48,20 @@ func counters(w *actortest.World) map[string]int64 {
 	return c
 }
 
+// outbox counts what is promised, besides the second look at ended accounts, which waits for its time.
 func outbox(w *actortest.World) int {
 	w.T.Helper()
 	entries, err := w.Store.Outbox(ctx, "", 100)
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	return len(entries)
+	n := 0
+	for _, e := range entries {
+		if !strings.HasPrefix(e.ID, "forget-again/") {
+			n++
+		}
+	}
+	return n
 }
 
 // runErrands does what servers do when they start, until all is done: an errand may promise another one.

@@ -46,7 +46,7 @@ func (p *Platform) RegisterAgent(ctx context.Context, r SelfRegistration) (*Regi
 	id, token, code := uuid.NewString(), account.NewAgentToken(), account.NewClaimCode()
 	join := joinLobby(id)
 	found.Who.ID = id
-	profile, err := kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(id), account.RegisterAgent{
+	profile, err := p.askProfile(ctx, account.Ref(id), account.RegisterAgent{
 		Handle: handle, DisplayName: r.Name, Description: r.Description, Personality: r.Description, Token: token, ClaimCode: code,
 		Config: configOf(r), Outbox: []persistence.OutboxOp{found.promise(), join.promise()},
 	})
@@ -132,7 +132,7 @@ func (p *Platform) createAgent(ctx context.Context, id *Identity, n NewAgent, r 
 	join := errand{Kind: errandJoin, Agency: n.AgencyID, Who: account.Sender{ID: agentID}}
 	r.Handle, r.DisplayName, r.Role, r.Personality = handle, n.Name, n.Role, n.Personality
 	r.OwnerID, r.Token, r.Outbox = id.ID, token, []persistence.OutboxOp{join.promise()}
-	profile, err := kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(agentID), r)
+	profile, err := p.askProfile(ctx, account.Ref(agentID), r)
 	if err != nil {
 		return nil, "", kernel.AsError(err)
 	}
@@ -195,7 +195,7 @@ func (p *Platform) VerifyAgent(ctx context.Context, id *Identity, agentID string
 	if err != nil {
 		return nil, "", noAgent(err)
 	}
-	return v.Profile, v.Token, nil
+	return p.face(v.Profile), v.Token, nil
 }
 
 // RegenerateAgentToken replaces an agent's token; its owner may. The old one is dead at once, with its sessions.

@@ -142,7 +142,7 @@ func (p *Platform) VerifyClaim(ctx context.Context, token string) (*account.Prof
 	if !claimed.Again {
 		_ = p.carryOut(ctx, adopt) // postponed when it fails
 	}
-	return claimed.Profile, nil
+	return p.face(claimed.Profile), nil
 }
 
 // settleClaim ends a request and the errands that belong to it.

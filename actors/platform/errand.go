@@ -22,10 +22,13 @@ const (
 	errandAdopt  = "adopt"  // see whether an agent's new owner is still there
 	errandUnask  = "unask"  // end a request to claim an agent when its time is over
 	errandMail   = "mail"   // send the mail of such a request; see courier.go
+	errandFollow = "follow" // bring a followed account into step with its follower
 	errandMeet   = "meet"   // see whether both sides of a new direct message are still there
 
 	errandClear   = "clear"   // delete the messages of a direct message
 	errandUnreact = "unreact" // drop the reactions to a deleted message
+
+	errandForgetAgain = "forget-again" // the same as forget, for what requests did that were under way when the account ended
 )
 
 // Errands that did not end with the request that made them are tried again by the runner.
@@ -43,8 +46,8 @@ type errand struct {
 	Who     account.Sender `json:"w"`
 	Name    string         `json:"n,omitempty"`
 	Charter string         `json:"c,omitempty"`
-	Owner   string         `json:"o,omitempty"` // account id
-	Request string         `json:"r,omitempty"` // of a claim
+	Owner   string         `json:"o,omitempty"` // account id, also of one that is followed
+	Request string         `json:"r,omitempty"` // of a claim, or of a follow
 	Due     int64          `json:"d,omitempty"` // not before; ms, 0 for at once
 	Tries   int            `json:"t,omitempty"` // made already
 }
@@ -61,6 +64,8 @@ func (e errand) entry() string {
 		return e.Kind + "/" + e.Who.ID + "/" + e.Agency
 	case errandAdopt:
 		return e.Kind + "/" + e.Who.ID + "/" + e.Owner
+	case errandFollow:
+		return e.Kind + "/" + e.Who.ID + "/" + e.Owner + "/" + e.Request
 	case errandMeet:
 		return e.Kind + "/" + e.Who.ID + "/" + e.Agency
 	case errandClear:
@@ -91,8 +96,10 @@ func (p *Platform) carryOut(ctx context.Context, e errand) error {
 		err = p.doJoin(ctx, e)
 	case errandFound:
 		err = p.doFound(ctx, e)
-	case errandForget:
+	case errandForget, errandForgetAgain:
 		err = p.doForget(ctx, e)
+	case errandFollow:
+		err = p.doFollow(ctx, e)
 	case errandPurge:
 		err = p.inSteps(ctx, e.Agency, agency.Purge{})
 	case errandAdopt:
@@ -156,7 +163,7 @@ func (p *Platform) doFound(ctx context.Context, e errand) error {
 	return err
 }
 
-// doForget ends the memberships and agents of a deleted account.
+// doForget ends the memberships, agents and follows of a deleted account.
 func (p *Platform) doForget(ctx context.Context, e errand) error {
 	prefix := e.Who.ID + "/"
 	for _, collection := range []string{persistence.CollectionMembership, persistence.CollectionDM} {
@@ -165,6 +172,9 @@ func (p *Platform) doForget(ctx context.Context, e errand) error {
 		}
 	}
 	if err := p.forgetAgents(ctx, e, prefix); err != nil {
+		return err
+	}
+	if err := p.forgetFollows(ctx, e.Who.ID); err != nil {
 		return err
 	}
 	return p.fulfil(ctx, e)

@@ -78,7 +78,7 @@ func (p *Platform) Profile(ctx context.Context, id string) (*account.Profile, er
 	if err != nil {
 		return nil, kernel.AsError(err)
 	}
-	return profile, nil
+	return p.face(profile), nil
 }
 
 // Use of PATs is noted at most once in useEvery per token, for the useTracked tokens used last.

@@ -12,6 +12,7 @@ import (
 	"parley/actors/account"
 	"parley/actors/agency"
 	"parley/actors/kernel"
+	"parley/actors/upload"
 	"parley/persistence"
 )
 
@@ -44,6 +45,7 @@ type Platform struct {
 	used     *lastUsed
 	listings *listings
 	senders  *bounded[knownSender]
+	pictures *upload.Checker
 	ended    chan struct{}
 	tasks    sync.WaitGroup
 	post     chan struct{} // wakes the courier
@@ -58,7 +60,7 @@ func New(ctx context.Context, o Options) (*Platform, error) {
 		o.Now = time.Now
 	}
 	p := &Platform{Options: o, used: newLastUsed(), listings: newListings(o.Store),
-		senders: newBounded[knownSender](maxSenderBytes), ended: make(chan struct{}), post: make(chan struct{}, 1)}
+		senders: newBounded[knownSender](maxSenderBytes), pictures: upload.NewChecker(), ended: make(chan struct{}), post: make(chan struct{}, 1)}
 	if err := p.fillDirectory(ctx); err != nil {
 		return nil, fmt.Errorf("fill the directory: %w", err)
 	}

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"context"
+	"encoding/json"
 
 	"parley/actors/kernel"
 	"parley/persistence"
@@ -35,11 +36,18 @@ func (p *Platform) Totals(ctx context.Context) (Totals, error) {
 // MaxPendingShown is the most that PendingErrands counts.
 const MaxPendingShown = 1000
 
-// PendingErrands counts the errands that are promised and not done, up to MaxPendingShown.
+// PendingErrands counts the errands that are promised, due and not done, among the first MaxPendingShown.
 func (p *Platform) PendingErrands(ctx context.Context) (int, error) {
 	entries, err := p.Store.Outbox(ctx, "", MaxPendingShown)
 	if err != nil {
 		return 0, kernel.AsError(err)
 	}
-	return len(entries), nil
+	due, now := 0, p.Now().UnixMilli()
+	for _, entry := range entries {
+		var e errand
+		if json.Unmarshal(entry.Data, &e) != nil || e.Due <= now { // the one of a purge has no data
+			due++
+		}
+	}
+	return due, nil
 }

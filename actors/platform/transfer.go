@@ -26,7 +26,7 @@ func (p *Platform) TransferAgent(ctx context.Context, id *Identity, agentID stri
 		return nil, nil, err
 	}
 	adopt := errand{Kind: errandAdopt, Who: account.Sender{ID: agentID}, Owner: owner.ID}
-	agent, err = kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(agentID),
+	agent, err = p.askProfile(ctx, account.Ref(agentID),
 		account.Transfer{By: id.ID, To: owner.ID, Outbox: []persistence.OutboxOp{adopt.promise()}})
 	if err != nil {
 		return nil, nil, noAgent(err)

@@ -83,7 +83,7 @@ func (p *Platform) RegisterWallet(ctx context.Context, id *Identity, address str
 	if err := p.addressIsFree(ctx, id, address); err != nil {
 		return nil, err
 	}
-	profile, err := kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(id.ID), account.SetWallet{Address: address})
+	profile, err := p.askProfile(ctx, account.Ref(id.ID), account.SetWallet{Address: address})
 	if err != nil {
 		return nil, kernel.AsError(err)
 	}

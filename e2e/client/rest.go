@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strings"
@@ -50,12 +52,31 @@ func (a API) Call(ctx context.Context, method, path string, body, out any) error
 		}
 		content = bytes.NewReader(b)
 	}
+	return a.send(ctx, method, path, "application/json", content, out)
+}
+
+// Upload posts a file as multipart/form-data, under the name of its part, and decodes the answer into out, as Call does.
+func (a API) Upload(ctx context.Context, path, part string, data []byte, out any) error {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	w, err := form.CreateFormFile(part, "picture")
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	if err = errors.Join(err, form.Close()); err != nil {
+		return fmt.Errorf("upload to %s: %w", path, err)
+	}
+	return a.send(ctx, http.MethodPost, path, form.FormDataContentType(), &body, out)
+}
+
+// send makes a request; content may be nil.
+func (a API) send(ctx context.Context, method, path, kind string, content io.Reader, out any) error {
 	r, err := http.NewRequestWithContext(ctx, method, a.Base+path, content)
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
+	if content != nil {
+		r.Header.Set("Content-Type", kind)
 	}
 	if a.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+a.Token)

@@ -15,6 +15,8 @@ type API struct {
 	origins  map[string]bool
 	realtime map[string]http.Handler
 	scrapes  chan struct{} // a place for each request for metrics
+	uploads  chan struct{} // a place for each file that is being uploaded
+	served   chan struct{} // a place for each picture that is being sent
 
 	showsSources bool // there is a route for hooks' sources
 
@@ -29,7 +31,8 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &API{o: o, realtime: o.Realtime, scrapes: make(chan struct{}, maxScrapes), origins: map[string]bool{originOf(o.PublicURL): true, originOf(o.WebURL): true}}
+	a := &API{o: o, realtime: o.Realtime, scrapes: make(chan struct{}, maxScrapes), uploads: make(chan struct{}, maxUploads),
+		served: make(chan struct{}, maxServed), origins: map[string]bool{originOf(o.PublicURL): true, originOf(o.WebURL): true}}
 	for _, v := range o.Vendors {
 		a.cookies = append(a.cookies, strings.ToLower(v)+"_token")
 	}

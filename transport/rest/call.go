@@ -17,6 +17,8 @@ import (
 const (
 	// RequestTimeout bounds the work behind one request; it leaves room for a command webhook (decision 35).
 	RequestTimeout = 20 * time.Second
+	// UploadTimeout is the same for a request with a file, which comes over a line that may be slow.
+	UploadTimeout = 45 * time.Second
 	// MaxPathID is the length of a variable path segment in bytes; nothing longer exists.
 	MaxPathID = 128
 )
@@ -27,15 +29,22 @@ type call struct {
 	r        *http.Request
 	id       *platform.Identity // nil: nobody
 	byCookie bool               // the identity was shown by the cookie alone
-	form     *form              // the body; empty for GET
+	form     *form              // the body; empty for GET and for bodies that are not JSON
+	file     []byte             // the file in the body of a route that takes one
 	params   map[string]string  // variable path segments
+	release  func()             // gives back what the body holds until the request is over; nil for nothing
 }
 
 // call takes a request through the steps that doc.go lists.
 func (a *API) call(w http.ResponseWriter, r *http.Request, route Route) {
-	ctx, cancel := context.WithTimeout(r.Context(), RequestTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), route.timeout())
 	defer cancel()
-	c := &call{w: w, r: r.WithContext(ctx)}
+	c := &call{w: w, r: r.WithContext(ctx), form: &form{}}
+	defer func() {
+		if c.release != nil {
+			c.release()
+		}
+	}()
 	if err := a.steps(c, route); err != nil {
 		a.fail(w, c.r, err)
 	}
@@ -55,13 +64,28 @@ func (a *API) steps(c *call, route Route) error {
 	if c.params, err = pathParams(mux.Vars(c.r)); err != nil && !route.Lenient {
 		return err
 	}
-	c.form = &form{}
-	if route.Method != http.MethodGet {
-		if c.form, err = readForm(c.w, c.r); err != nil {
-			return err
-		}
+	if err := readBody(c, route); err != nil {
+		return err
 	}
 	return route.handle(c)
+}
+
+// readBody reads the body as the route takes it; that of a GET is not looked at.
+func readBody(c *call, route Route) error {
+	switch {
+	case route.Method == http.MethodGet:
+		return nil
+	case route.body != nil:
+		return route.body(c)
+	default:
+		return readJSON(c)
+	}
+}
+
+// readJSON reads the body of most routes.
+func readJSON(c *call) (err error) {
+	c.form, err = readForm(c.w, c.r)
+	return err
 }
 
 // pathParams decodes variable segments. One that can't be an id names nothing.

@@ -40,6 +40,7 @@ var statuses = map[kernel.Code]int{
 	kernel.CodeUnavailable:  http.StatusServiceUnavailable,
 	kernel.CodeUnsupported:  http.StatusNotImplemented,
 	kernel.CodeInternal:     http.StatusInternalServerError,
+	kernel.CodeMediaType:    http.StatusUnsupportedMediaType,
 }
 
 // defaultRetry is the Retry-After of an answer that needs one when the failure names none.

@@ -14,6 +14,7 @@ import (
 	"parley/actors/command"
 	"parley/actors/kernel"
 	"parley/actors/platform"
+	"parley/actors/upload"
 	"parley/persistence"
 )
 
@@ -39,6 +40,7 @@ var faults = map[string]error{
 	"internal":     &kernel.Error{Code: kernel.CodeInternal, Message: "secret detail"},
 	"unknown":      errors.New("secret detail"),
 	"unsupported":  kernel.Fail(kernel.CodeUnsupported, "not here"),
+	"media":        kernel.Fail(kernel.CodeMediaType, "no picture"),
 	"odd":          &kernel.Error{Code: 200, Message: "secret detail"},
 }
 
@@ -132,6 +134,51 @@ func (f *fake) ExchangeAgentToken(_ context.Context, agentToken string) (string,
 func (f *fake) Logout(_ context.Context, id *platform.Identity) error {
 	f.note("Logout %s", id.Session)
 	return f.or(nil)
+}
+
+func (f *fake) Person(_ context.Context, id *platform.Identity, name string) (*platform.Person, error) {
+	who := "nobody"
+	if id != nil {
+		who = id.ID
+	}
+	f.note("Person %s %s", who, name)
+	return &platform.Person{Profile: ann(), IsFollowing: id != nil}, f.or(faults[name])
+}
+
+func (f *fake) Follow(_ context.Context, id *platform.Identity, name string) (*platform.Following, error) {
+	f.note("Follow %s %s", id.ID, name)
+	return &platform.Following{Following: true, Followers: 3}, f.or(faults[name])
+}
+
+func (f *fake) Unfollow(_ context.Context, id *platform.Identity, name string) (*platform.Following, error) {
+	f.note("Unfollow %s %s", id.ID, name)
+	return &platform.Following{Followers: 2}, f.or(faults[name])
+}
+
+func (f *fake) follows(call, name string, limit int, after string) ([]platform.FollowView, error) {
+	f.note("%s %s %d %q", call, name, limit, after)
+	if f.empty {
+		return nil, nil
+	}
+	return []platform.FollowView{{Profile: bot(), Since: 1}}, f.or(faults[name])
+}
+
+func (f *fake) Followers(_ context.Context, name string, limit int, after string) ([]platform.FollowView, error) {
+	return f.follows("Followers", name, limit, after)
+}
+
+func (f *fake) Following(_ context.Context, name string, limit int, after string) ([]platform.FollowView, error) {
+	return f.follows("Following", name, limit, after)
+}
+
+func (f *fake) SetPicture(_ context.Context, id *platform.Identity, field account.PictureField, data []byte) (string, error) {
+	f.note("SetPicture %s %s %d", id.ID, field, len(data))
+	return "https://chat.example/uploads/x.png", f.or(faults[string(data)])
+}
+
+func (f *fake) Picture(_ context.Context, file string) (*upload.Picture, error) {
+	f.note("Picture %s", file)
+	return &upload.Picture{ID: "x", Format: upload.PNG, Data: []byte("0123456789")}, f.or(faults[file])
 }
 
 func (f *fake) Profile(_ context.Context, accountID string) (*account.Profile, error) {

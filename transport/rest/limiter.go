@@ -16,6 +16,7 @@ const (
 	BudgetRegister = "register"
 	BudgetLogin    = "login"
 	BudgetAgent    = "agent"
+	BudgetUpload   = "upload"
 
 	BudgetBootstrap = "bootstrap" // like the exchange, whose credential it takes
 	BudgetClaim     = "claim"     // each claim sends a mail

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gorilla/mux"
 )
@@ -30,6 +31,7 @@ type Route struct {
 	Changes bool   // a GET that changes state: no HEAD, and the cookie alone needs an own page
 	Lenient bool   // a variable segment that can't be an id is handed on as empty, instead of a 404
 
+	body   func(*call) error // reads the body of a request that may have one; nil: JSON, see readJSON
 	handle func(*call) error
 }
 
@@ -41,7 +43,24 @@ func (t *table) add(method, path string, auth Auth, handle func(*call) error) *R
 	return &t.routes[len(t.routes)-1]
 }
 
-func (r *Route) limit(budget string) { r.Budget = budget }
+func (r *Route) limit(budget string) *Route {
+	r.Budget = budget
+	return r
+}
+
+// takes is for routes whose body is not JSON.
+func (r *Route) takes(body func(*call) error) *Route {
+	r.body = body
+	return r
+}
+
+// timeout bounds the work behind a request.
+func (r *Route) timeout() time.Duration {
+	if r.body != nil {
+		return UploadTimeout
+	}
+	return RequestTimeout
+}
 
 // Routes lists every endpoint, for the documentation and for tests.
 func Routes() []Route { return new(API).routes() }
@@ -52,6 +71,9 @@ func (a *API) routes() []Route {
 	a.bindMetrics(&t)
 	a.bindSessions(&t)
 	a.bindProfile(&t)
+	a.bindUsers(&t)
+	a.bindFollows(&t)
+	a.bindUploads(&t)
 	a.bindTokens(&t)
 	a.bindAgents(&t)
 	a.bindAgentConfig(&t)

@@ -110,7 +110,7 @@ func TestErrors(t *testing.T) {
 	}{
 		"invalid": {400, "name is bad", ""}, "unauthorized": {401, "no longer", ""}, "forbidden": {403, "not yours", ""},
 		"absent": {404, "no such thing", ""}, "taken": {409, "taken", ""}, "gone": {410, "too late", ""}, "large": {413, "too large", ""},
-		"limited": {429, "slow down", "2"}, "overloaded": {503, "overloaded", "1"}, "unavailable": {503, "store", "1"}, "deadline": {503, "in time", "1"}, "unsupported": {501, "not here", ""},
+		"limited": {429, "slow down", "2"}, "overloaded": {503, "overloaded", "1"}, "unavailable": {503, "store", "1"}, "deadline": {503, "in time", "1"}, "unsupported": {501, "not here", ""}, "media": {415, "no picture", ""},
 		"internal": {500, `{"error":"internal error"}`, ""}, "unknown": {500, `{"error":"internal error"}`, ""}, "odd": {500, `{"error":"internal error"}`, ""},
 		"panic": {500, `{"error":"internal error"}`, ""},
 	}
@@ -156,6 +156,9 @@ func TestEveryRouteReportsFailures(t *testing.T) {
 			Want: []string{`{"error":"too late"}`}, WantHeader: map[string]string{"Set-Cookie": ""}}
 		if r.Method != http.MethodGet {
 			s.Body = body
+		}
+		if strings.HasPrefix(r.Path, "/api/uploads/") {
+			s.Body, s.Header = parts(t, "file", "x"), map[string]string{"Content-Type": uploadType}
 		}
 		checks = append(checks, check{Step: s})
 	}

@@ -9,12 +9,15 @@ import (
 	"parley/actors/agency"
 	"parley/actors/command"
 	"parley/actors/platform"
+	"parley/actors/upload"
 )
 
 // Service is what the endpoints need of the domain. *platform.Platform is one; tests have their own. Every error is
 // understood by kernel.AsError.
 type Service interface {
 	accounts
+	people
+	uploads
 	tokens
 	agents
 	claims
@@ -44,6 +47,19 @@ type accounts interface {
 	UpdateProfile(ctx context.Context, id *platform.Identity, u account.ProfileUpdate) (*account.Profile, error)
 	ChangePassword(ctx context.Context, id *platform.Identity, current, next string) error
 	DeleteAccount(ctx context.Context, id *platform.Identity, password *string) error
+}
+
+type people interface {
+	Person(ctx context.Context, id *platform.Identity, name string) (*platform.Person, error)
+	Follow(ctx context.Context, id *platform.Identity, name string) (*platform.Following, error)
+	Unfollow(ctx context.Context, id *platform.Identity, name string) (*platform.Following, error)
+	Followers(ctx context.Context, name string, limit int, after string) ([]platform.FollowView, error)
+	Following(ctx context.Context, name string, limit int, after string) ([]platform.FollowView, error)
+}
+
+type uploads interface {
+	SetPicture(ctx context.Context, id *platform.Identity, field account.PictureField, data []byte) (url string, err error)
+	Picture(ctx context.Context, file string) (*upload.Picture, error)
 }
 
 type tokens interface {
