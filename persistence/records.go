@@ -10,6 +10,7 @@ import (
 const (
 	StreamAccount = "account"
 	StreamAgency  = "agency"
+	StreamRun     = "run"
 )
 
 // Stream returns the name of a stream.
@@ -25,6 +26,14 @@ const (
 	CollectionOwned      = "owned"      // owner's account id / agent's account id: empty
 	CollectionMessage    = "message"    // agency id / seq (see SeqKey): the message as clients see it
 	CollectionBan        = "ban"        // agency id / account id: reason, moderator and end of a ban
+
+	CollectionAlias        = "alias"        // agency id / message id that a client made: position in the log, 8 bytes, big-endian
+	CollectionRun          = "run"          // run id: agent, agency, state, permissions
+	CollectionAgencyRun    = "agencyrun"    // agency id / start in ms, as in SeqKey / run id: agent and state
+	CollectionRunning      = "running"      // agency id / run id: empty; the runs that have not ended
+	CollectionAgentRunning = "agentrunning" // agent's account id / run id: agency, and when the agent was last heard of
+	CollectionRunEntry     = "runentry"     // run id / number, as in SeqKey: an entry of the server's own record of a run
+	CollectionTranscript   = "transcript"   // run id: the transcript that the agent sent, a JSON array
 )
 
 // Indexes of claims.

@@ -225,7 +225,7 @@ func (a *Agency) purge(t *kernel.Turn, _ Purge) {
 
 // purgeStep works on what is committed, one step at a time: no row may be counted as gone twice.
 func (a *Agency) purgeStep(t *kernel.Turn) {
-	type rows struct{ members, messages, bans []persistence.Document }
+	type rows struct{ members, messages, bans, aliases []persistence.Document }
 	id := t.ID()
 	kernel.Load(t, func(ctx context.Context, s persistence.Store) (r rows, err error) {
 		r.members, err = s.Documents(ctx, persistence.CollectionMember, persistence.Range{Prefix: id + "/", Limit: purgePage})
@@ -235,21 +235,24 @@ func (a *Agency) purgeStep(t *kernel.Turn) {
 		if err == nil {
 			r.bans, err = s.Documents(ctx, persistence.CollectionBan, persistence.Range{Prefix: id + "/", Limit: purgePage})
 		}
+		if err == nil {
+			r.aliases, err = s.Documents(ctx, persistence.CollectionAlias, persistence.Range{Prefix: id + "/", Limit: purgePage})
+		}
 		return r, err
 	}, func(r rows, err error) {
 		defer a.purges.Leave(struct{}{})
 		switch {
 		case err != nil:
 			t.Fail(err)
-		case len(r.members)+len(r.messages)+len(r.bans) == 0:
+		case len(r.members)+len(r.messages)+len(r.bans)+len(r.aliases) == 0:
 			a.purgeOver(t)
 		default:
-			a.purgeRows(t, r.members, r.messages, r.bans)
+			a.purgeRows(t, r.members, r.messages, r.bans, r.aliases)
 		}
 	})
 }
 
-func (a *Agency) purgeRows(t *kernel.Turn, members, messages, bans []persistence.Document) {
+func (a *Agency) purgeRows(t *kernel.Turn, members, messages, bans, aliases []persistence.Document) {
 	var c kernel.Change
 	for _, d := range members {
 		c.Documents = append(c.Documents, memberDocuments(t.ID(), d.Key[len(t.ID())+1:], nil)...)
@@ -259,6 +262,9 @@ func (a *Agency) purgeRows(t *kernel.Turn, members, messages, bans []persistence
 	}
 	for _, d := range bans {
 		c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionBan, Key: d.Key})
+	}
+	for _, d := range aliases {
+		c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionAlias, Key: d.Key})
 	}
 	c.Counters = []persistence.CounterOp{
 		{Name: persistence.CountMemberships, Delta: -int64(len(members))},

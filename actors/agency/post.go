@@ -37,10 +37,8 @@ func (a *Agency) post(t *kernel.Turn, c Post) {
 	}
 	a.withMember(t, c.Who.ID, func(member MemberRecord) {
 		switch {
-		case member.Role == "" && a.s.Private:
-			t.Fail(errNotFound())
 		case member.Role == "":
-			t.Fail(kernel.Forbidden("you are not a member of this agency; join it first"))
+			t.Fail(a.errOutsider())
 		case m.ClientID != "":
 			a.postOnce(t, c.Who, m)
 		default:
@@ -176,27 +174,31 @@ func (a *Agency) openMessage(t *kernel.Turn, who account.Sender, id string, next
 			t.Fail(a.mayManage(member, Member))
 			return
 		}
-		seq, ok := SeqOfMessageID(id)
-		if !ok {
-			t.Fail(errNoMessage())
+		if seq, ok := SeqOfMessageID(id); ok {
+			a.openAt(t, member, seq, id, next)
 			return
 		}
-		a.edits.Enter(seq, func() {
-			t.AfterCommits(func() {
-				kernel.Load(t, func(ctx context.Context, s persistence.Store) (*Message, error) {
-					return readMessage(ctx, s, t.ID(), seq, id)
-				}, func(m *Message, err error) {
-					leave := func() { a.edits.Leave(seq) }
-					if err == nil {
-						err = a.ended()
-					}
-					if err != nil {
-						t.Fail(err)
-						leave()
-						return
-					}
-					next(member, m, leave)
-				})
+		a.resolve(t, id, func(seq uint64) { a.openAt(t, member, seq, id, next) })
+	})
+}
+
+// openAt is openMessage for a message whose place is known.
+func (a *Agency) openAt(t *kernel.Turn, member MemberRecord, seq uint64, id string, next func(member MemberRecord, m *Message, leave func())) {
+	a.edits.Enter(seq, func() {
+		t.AfterCommits(func() {
+			kernel.Load(t, func(ctx context.Context, s persistence.Store) (*Message, error) {
+				return readMessage(ctx, s, t.ID(), seq, id)
+			}, func(m *Message, err error) {
+				leave := func() { a.edits.Leave(seq) }
+				if err == nil {
+					err = a.ended()
+				}
+				if err != nil {
+					t.Fail(err)
+					leave()
+					return
+				}
+				next(member, m, leave)
 			})
 		})
 	})

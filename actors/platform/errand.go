@@ -10,6 +10,7 @@ import (
 	"parley/actors/account"
 	"parley/actors/agency"
 	"parley/actors/kernel"
+	"parley/actors/run"
 	"parley/persistence"
 )
 
@@ -22,6 +23,7 @@ const (
 	errandAdopt  = "adopt"  // see whether an agent's new owner is still there
 	errandUnask  = "unask"  // end a request to claim an agent when its time is over
 	errandMail   = "mail"   // send the mail of such a request; see courier.go
+	errandPost   = "post"   // post what a run has streamed; see runwatch.go
 )
 
 // Errands that did not end with the request that made them are tried again by the runner.
@@ -43,6 +45,8 @@ type errand struct {
 	Request string         `json:"r,omitempty"` // of a claim
 	Due     int64          `json:"d,omitempty"` // not before; ms, 0 for at once
 	Tries   int            `json:"t,omitempty"` // made already
+
+	body []byte // of errandPost, whose promise has a form of its own
 }
 
 func joinLobby(account_ string) errand {
@@ -57,6 +61,8 @@ func (e errand) entry() string {
 		return e.Kind + "/" + e.Who.ID + "/" + e.Agency
 	case errandAdopt:
 		return e.Kind + "/" + e.Who.ID + "/" + e.Owner
+	case errandPost:
+		return e.Request
 	case errandUnask, errandMail:
 		return e.Kind + "/" + e.Who.ID + "/" + e.Request
 	default:
@@ -87,6 +93,8 @@ func (p *Platform) carryOut(ctx context.Context, e errand) error {
 		err = p.doPurge(ctx, e)
 	case errandAdopt:
 		err = p.doAdopt(ctx, e)
+	case errandPost:
+		err = p.doRunPost(ctx, e.body)
 	case errandUnask:
 		err = p.settleClaim(ctx, e.Who.ID, e.Request)
 	default:
@@ -160,6 +168,9 @@ func (p *Platform) doForget(ctx context.Context, e errand) error {
 			}
 		}
 	}
+	if err := p.endRuns(ctx, e.Who); err != nil {
+		return err
+	}
 	if err := p.forgetAgents(ctx, e, prefix); err != nil {
 		return err
 	}
@@ -199,6 +210,9 @@ func (p *Platform) forgetPage(ctx context.Context, e errand, prefix string, agen
 }
 
 func (p *Platform) doPurge(ctx context.Context, e errand) error {
+	if err := p.purgeRuns(ctx, e.Agency); err != nil {
+		return err
+	}
 	for {
 		step, err := kernel.Ask[agency.Purged](ctx, p.Directory, agency.Ref(e.Agency), agency.Purge{})
 		if err != nil || step.Over {
@@ -260,7 +274,11 @@ func (p *Platform) runErrands(seen map[string]bool) map[string]bool {
 // runErrand carries out one entry of the outbox: one that was there before, or one that is due at a certain time.
 func (p *Platform) runErrand(ctx context.Context, entry persistence.OutboxEntry, before bool) {
 	e := errand{Kind: errandPurge, Agency: strings.TrimPrefix(entry.ID, agency.PurgeEntry(""))}
-	if !strings.HasPrefix(entry.ID, agency.PurgeEntry("")) {
+	switch {
+	case strings.HasPrefix(entry.ID, agency.PurgeEntry("")):
+	case strings.HasPrefix(entry.ID, run.PostPrefix):
+		e = errand{Kind: errandPost, Request: entry.ID, body: entry.Data}
+	default:
 		if err := json.Unmarshal(entry.Data, &e); err != nil {
 			p.Log.Error("errand can't be read", "entry", entry.ID, "error", err)
 			return

@@ -19,7 +19,10 @@ const (
 )
 
 // deletedName is what history shows of a sender whose account is gone (decision 9).
-const deletedName = "deleted"
+const (
+	deletedName        = "deleted"
+	deletedDisplayName = "Deleted account"
+)
 
 // History selects a page of messages: those before and after a message id or a time (both exclusive), the newest Limit of
 // them newest first, or with Ascending the oldest Limit oldest first. Limit 0 means DefaultHistory.
@@ -97,14 +100,21 @@ func withoutSender(doc []byte) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.SenderUsername, m.Username, m.SenderDisplayName = deletedName, deletedName, "Deleted account"
+	m.SenderUsername, m.Username, m.SenderDisplayName = deletedName, deletedName, deletedDisplayName
 	return json.Marshal(m)
 }
 
 // position turns a cursor, a message id or a time, into a place in the log. For a time it is that of the first message
 // at or after it, or with upTo that of the last one at or before it.
 func (p *Platform) position(ctx context.Context, agencyID, name, cursor string, upTo bool) (uint64, error) {
-	if seq, ok := agency.SeqOfMessageID(cursor); ok {
+	if agency.IsMessageID(cursor) {
+		seq, err := agency.PlaceOf(ctx, p.Store, agencyID, cursor)
+		switch {
+		case gone(err):
+			return 0, kernel.Invalid("%s must be the id of a message or a time", name)
+		case err != nil:
+			return 0, kernel.AsError(err)
+		}
 		return seq, nil
 	}
 	at, err := parseTime(cursor)
