@@ -22,11 +22,22 @@ func write(w http.ResponseWriter, status int, v any) error {
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
+	return writeParts(w, status, body)
+}
+
+// writeParts sends JSON that is rendered already, in pieces that are JSON together.
+func writeParts(w http.ResponseWriter, status int, parts ...[]byte) error {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Content-Length", strconv.Itoa(n))
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	for _, p := range parts {
+		_, _ = w.Write(p)
+	}
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"parley/actors/agency"
 	"parley/actors/command"
 	"parley/actors/platform"
+	agentrun "parley/actors/run" // run is what tests call
 )
 
 // Service is what the endpoints need of the domain. *platform.Platform is one; tests have their own. Every error is
@@ -22,6 +23,7 @@ type Service interface {
 	moderation
 	invites
 	messages
+	runs
 
 	// Ready fails while the service can't do its work.
 	Ready(ctx context.Context) error
@@ -101,6 +103,11 @@ type messages interface {
 	Command(ctx context.Context, id *platform.Identity, agencyID, content string) (command.Result, error)
 	EditMessage(ctx context.Context, id *platform.Identity, agencyID, messageID, content string) (json.RawMessage, error)
 	DeleteMessage(ctx context.Context, id *platform.Identity, agencyID, messageID string) error
+}
+
+type runs interface {
+	Runs(ctx context.Context, id *platform.Identity, agencyID string, q platform.RunQuery) ([]agentrun.View, error)
+	Run(ctx context.Context, id *platform.Identity, runID string) (*platform.RunDetail, error)
 }
 
 var _ Service = (*platform.Platform)(nil)
