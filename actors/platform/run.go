@@ -199,7 +199,7 @@ func (p *Platform) RunningRuns(ctx context.Context, id *Identity, agencyID strin
 	if _, _, err := p.membership(ctx, id, agencyID); err != nil {
 		return nil, err
 	}
-	rows, err := p.Store.Documents(ctx, persistence.CollectionRunning, persistence.Range{Prefix: agencyID + "/", Limit: runPage})
+	rows, err := p.Store.Documents(ctx, persistence.CollectionRunning, persistence.Range{Prefix: agencyID + "/", Limit: 2 * run.MaxOpenByAgency})
 	if err != nil {
 		return nil, kernel.AsError(err)
 	}

@@ -3,6 +3,7 @@ package platform
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -82,6 +83,7 @@ func (p *Platform) runWatcher() {
 // run.SilentFor, or is no member of the agency any more. The platform does it every ten seconds by itself.
 func (p *Platform) WatchRuns(ctx context.Context) error {
 	agents, after := map[string]bool{}, ""
+	var failed error
 	for {
 		rows, err := p.Store.Documents(ctx, persistence.CollectionAgentRunning, persistence.Range{After: after, Limit: runPage})
 		if err != nil {
@@ -95,11 +97,17 @@ func (p *Platform) WatchRuns(ctx context.Context) error {
 			agent, runID, _ := strings.Cut(d.Key, "/")
 			agents[agent] = true
 			if err := p.watchRun(ctx, agent, runID, d.Data); err != nil {
-				return err
+				failed = errors.Join(failed, err) // one that can't be ended does not keep the others
+			}
+			if ctx.Err() != nil {
+				return kernel.AsError(failed)
 			}
 		}
 	}
 	p.absent.keep(agents)
+	if failed != nil {
+		return kernel.AsError(failed)
+	}
 	return nil
 }
 

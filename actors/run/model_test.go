@@ -40,7 +40,7 @@ func (m *model) pending() (n int) {
 }
 
 // step makes one random thing happen to the run and to its model, and returns whether it should succeed.
-func (m *model) step(s *stage, id string, r *rand.Rand) (err error, code kernel.Code, fine bool) {
+func (m *model) step(s *stage, id string, r *rand.Rand) (fine bool, code kernel.Code, err error) {
 	ended, perm := m.state != run.Running, fmt.Sprint("p", r.IntN(6))
 	note := func(kind string) {
 		if !ended {
@@ -78,12 +78,12 @@ func (m *model) step(s *stage, id string, r *rand.Rand) (err error, code kernel.
 		switch {
 		case ended:
 		case p == "":
-			return err, kernel.CodeNotFound, false
+			return false, kernel.CodeNotFound, err
 		case p == run.Pending:
 			note("permission-response")
 			m.perms[perm] = next
 		case p != next:
-			return err, code, false
+			return false, code, err
 		}
 	case 7:
 		if !ended && !m.stopping {
@@ -94,7 +94,7 @@ func (m *model) step(s *stage, id string, r *rand.Rand) (err error, code kernel.
 		err = s.act(s.asker, id, run.Interrupt{Action: run.Stop})
 	case 8:
 		if r.IntN(3) > 0 {
-			return nil, 0, true
+			return true, 0, nil
 		}
 		c := run.Complete{Summary: "x"}
 		if m.sent = !ended && r.IntN(2) == 0 || ended && m.sent; m.sent {
@@ -118,9 +118,9 @@ func (m *model) step(s *stage, id string, r *rand.Rand) (err error, code kernel.
 		default:
 			s.Clock.Advance(time.Second)
 		}
-		return nil, 0, true
+		return true, 0, nil
 	}
-	return err, code, !ended
+	return !ended, code, err
 }
 
 // TestModel does random things to runs, with crashes and sleeps between, and compares them with the model after each.
@@ -132,7 +132,7 @@ func TestModel(t *testing.T) {
 		id := s.start()
 		m := &model{state: run.Running, perms: map[string]run.Consent{}, kinds: []string{"start"}}
 		for range 60 {
-			err, code, fine := m.step(s, id, r)
+			fine, code, err := m.step(s, id, r)
 			if (err == nil) != fine || err != nil && kernel.AsError(err).Code != code {
 				t.Fatalf("seed %d: %v, fine %v, %+v", seed, err, fine, m)
 			}

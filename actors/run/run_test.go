@@ -281,8 +281,33 @@ func TestStartIsRefused(t *testing.T) {
 	}
 	actortest.Wants(t, "one too many", s.Platform.StartRun(ctx, s.bot, uuid.NewString(), s.room, ""), kernel.CodeLimited)
 	s.must(s.Platform.StartRun(ctx, s.rob, uuid.NewString(), s.room, ""))
+	s.fill(s.boss.ID) // another agency
+	s.must(s.Platform.StartRun(ctx, s.rob, uuid.NewString(), s.room, ""))
+	s.fill(s.room)
+	actortest.Wants(t, "one too many for the agency", s.Platform.StartRun(ctx, s.rob, uuid.NewString(), s.room, ""), kernel.CodeLimited)
+	s.must(s.Platform.StartRun(ctx, s.rob, s.empty(s.room), s.room, ""))
 	s.does(id, run.Complete{})
 	s.must(s.Platform.StartRun(ctx, s.bot, uuid.NewString(), s.room, ""))
+}
+
+// fill writes the documents of as many open runs as an agency can have.
+func (s *stage) fill(agencyID string) { s.openRuns(agencyID, []byte{}) }
+
+// empty takes them away again, and returns a new id.
+func (s *stage) empty(agencyID string) string {
+	s.openRuns(agencyID, nil)
+	return uuid.NewString()
+}
+
+func (s *stage) openRuns(agencyID string, data []byte) {
+	s.T.Helper()
+	lease, err := s.Store.Acquire(ctx, "test/runs", 0)
+	s.must(err)
+	b := &persistence.Batch{Stream: "test/runs", Epoch: lease.Epoch, Expect: lease.Last}
+	for i := range run.MaxOpenByAgency {
+		b.Documents = append(b.Documents, persistence.DocumentOp{Collection: persistence.CollectionRunning, Key: fmt.Sprintf("%s/r%d", agencyID, i), Data: data})
+	}
+	s.must(s.Store.Append(ctx, []*persistence.Batch{b})[0])
 }
 
 func TestValuesAreChecked(t *testing.T) {

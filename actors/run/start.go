@@ -14,7 +14,7 @@ import (
 // connection can make only one, may go over them by their number.
 const (
 	MaxOpenByAgent  = 20
-	MaxOpenByAgency = 200
+	MaxOpenByAgency = 1000
 )
 
 // maxTrigger is the longest id of a triggering message in bytes.
