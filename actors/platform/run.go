@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"parley/actors/account"
 	"parley/actors/kernel"
 	"parley/actors/run"
 	"parley/persistence"
@@ -283,38 +282,4 @@ func (p *Platform) transcript(ctx context.Context, r *run.Record) ([]byte, error
 		}
 	}
 	return append(list, ']'), nil
-}
-
-// endRuns ends the open runs of an account that is being deleted.
-func (p *Platform) endRuns(ctx context.Context, who account.Sender) error {
-	prefix, after := who.ID+"/", ""
-	for {
-		rows, err := p.Store.Documents(ctx, persistence.CollectionAgentRunning, persistence.Range{Prefix: prefix, After: after, Limit: runPage})
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		for _, r := range rows {
-			after = r.Key
-			if err := p.tell(ctx, run.Ref(lastPart(r.Key)), run.Abandon{Reason: run.Deleted}); err != nil && !gone(err) {
-				return err
-			}
-		}
-	}
-}
-
-// purgeRuns deletes the runs of a dissolved agency.
-func (p *Platform) purgeRuns(ctx context.Context, agencyID string) error {
-	after := ""
-	for {
-		rows, err := p.Store.Documents(ctx, persistence.CollectionAgencyRun, persistence.Range{Prefix: agencyID + "/", After: after, Limit: runPage})
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		for _, r := range rows {
-			after = r.Key
-			if err := p.tell(ctx, run.Ref(lastPart(r.Key)), run.Purge{}); err != nil && !gone(err) {
-				return err
-			}
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/actors/account"
 	"parley/actors/agency"
 	"parley/actors/kernel"
 	"parley/actors/run"
@@ -159,4 +160,38 @@ func (p *Platform) doRunPost(ctx context.Context, data []byte) error {
 		return p.tell(ctx, run.Ref(post.Run), run.Fulfil{Entry: post.Entry()})
 	}
 	return err
+}
+
+// endRuns ends the open runs of an account that is being deleted.
+func (p *Platform) endRuns(ctx context.Context, who account.Sender) error {
+	prefix, after := who.ID+"/", ""
+	for {
+		rows, err := p.Store.Documents(ctx, persistence.CollectionAgentRunning, persistence.Range{Prefix: prefix, After: after, Limit: runPage})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for _, r := range rows {
+			after = r.Key
+			if err := p.tell(ctx, run.Ref(lastPart(r.Key)), run.Abandon{Reason: run.Deleted}); err != nil && !gone(err) {
+				return err
+			}
+		}
+	}
+}
+
+// purgeRuns deletes the runs of a dissolved agency.
+func (p *Platform) purgeRuns(ctx context.Context, agencyID string) error {
+	after := ""
+	for {
+		rows, err := p.Store.Documents(ctx, persistence.CollectionAgencyRun, persistence.Range{Prefix: agencyID + "/", After: after, Limit: runPage})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for _, r := range rows {
+			after = r.Key
+			if err := p.tell(ctx, run.Ref(lastPart(r.Key)), run.Purge{}); err != nil && !gone(err) {
+				return err
+			}
+		}
+	}
 }

@@ -55,18 +55,14 @@ func shorten(f fields, limit int) []byte {
 			f[k], f["truncated"] = agency.CutText(s, limit), true
 		}
 	}
+	if list, ok := f["transcript"].(json.RawMessage); ok {
+		shortenTranscript(f, list, limit)
+	}
 	data := encode(f)
 	if len(data) <= limit {
 		return data
 	}
 	f["truncated"] = true
-	if list, ok := f["transcript"].(json.RawMessage); ok {
-		room := max(limit-(len(data)-len(list))-len(`,"truncated":true`), limit/2)
-		f["transcript"] = json.RawMessage("[]")
-		if cut, ok := CutTranscript(list, room); ok {
-			f["transcript"] = json.RawMessage(cut)
-		}
-	}
 	if meta, ok := f["metadata"].(json.RawMessage); ok && len(meta) > limit/2 {
 		f["metadata"] = json.RawMessage(`{"truncated":true}`)
 	}
@@ -81,6 +77,20 @@ func shorten(f fields, limit int) []byte {
 		f[name] = agency.CutText(text, max(min(keep, len(text)-1), shortest))
 	}
 	return data
+}
+
+// shortenTranscript leaves room for the rest of an event, but takes half of it in any case.
+func shortenTranscript(f fields, list json.RawMessage, limit int) {
+	f["transcript"] = json.RawMessage("[]")
+	rest := len(encode(f))
+	if rest+len(list) <= limit {
+		f["transcript"] = list
+		return
+	}
+	f["truncated"] = true
+	if short, ok := cut(list, max(limit-rest-len(`,"truncated":true`), limit/2)); ok {
+		f["transcript"] = json.RawMessage(short)
+	}
 }
 
 // longest finds the longest text among the fields.

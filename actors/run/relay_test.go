@@ -22,8 +22,8 @@ func FuzzShorten(f *testing.F) {
 		if json.Valid([]byte(metadata)) {
 			e["metadata"] = json.RawMessage(metadata)
 		}
-		if json.Valid([]byte(transcript)) {
-			e["transcript"] = json.RawMessage(transcript)
+		if sent, ok := CutTranscript([]byte(transcript), MaxTranscript); ok {
+			e["transcript"] = json.RawMessage(sent)
 		}
 		whole := len(encode(e)) <= limit
 		data := shorten(e, limit)

@@ -25,6 +25,11 @@ func CutTranscript(raw []byte, limit int) (out []byte, ok bool) {
 	if len(raw) == 0 || raw[0] != '[' || !json.Valid(raw) {
 		return nil, false
 	}
+	return cut(raw, limit)
+}
+
+// cut is CutTranscript for a valid array.
+func cut(raw []byte, limit int) (out []byte, ok bool) {
 	entries, dropped := split(raw)
 	if len(entries) == 0 {
 		return nil, false
@@ -59,7 +64,7 @@ func marker(ts int64, dropped int) []byte {
 
 // split finds the elements of a valid JSON array that are objects and not nested too deeply, and counts the others.
 func split(array []byte) (objects [][]byte, others int) {
-	depth, deepest, start, quoted := 0, 0, -1, false
+	depth, deepest, start := 0, 0, -1
 	element := func(end int) {
 		e := bytes.TrimSpace(array[start:end])
 		switch {
@@ -71,27 +76,36 @@ func split(array []byte) (objects [][]byte, others int) {
 		}
 		start, deepest = end+1, 0
 	}
-	for i, c := range array {
-		switch {
-		case quoted && c == '"' && !escaped(array, i):
-			quoted = false
-		case quoted:
-		case c == '"':
-			quoted = true
-		case c == '{', c == '[':
+	for i := 0; i < len(array); i++ {
+		switch array[i] {
+		case '"':
+			i = closing(array, i)
+		case '{', '[':
 			if depth++; depth == 1 {
 				start = i + 1
 			}
 			deepest = max(deepest, depth)
-		case c == '}', c == ']':
+		case '}', ']':
 			if depth--; depth == 0 {
 				element(i)
 			}
-		case c == ',' && depth == 1:
-			element(i)
+		case ',':
+			if depth == 1 {
+				element(i)
+			}
 		}
 	}
 	return objects, others
+}
+
+// closing returns where the text ends that begins at a quote. There is an end: the JSON is valid.
+func closing(array []byte, i int) int {
+	for {
+		i += 1 + bytes.IndexByte(array[i+1:], '"')
+		if !escaped(array, i) {
+			return i
+		}
+	}
 }
 
 // escaped reports whether the character at i has an odd number of backslashes in front of it.
