@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"parley/actors/account"
@@ -25,9 +26,11 @@ type Message struct {
 	Seq               uint64          `json:"seq"`
 	AgencyID          string          `json:"agency_id"`
 	AgencyID2         string          `json:"agencyId"`
+	DM                bool            `json:"dm,omitempty"` // in a direct message
 	Content           string          `json:"content"`
 	Type              string          `json:"type"`
 	Metadata          json.RawMessage `json:"metadata"`
+	Reactions         Reactions       `json:"reactions"` // stored apart, see ShowReactions
 	SenderID          string          `json:"sender_id"`
 	SenderUsername    string          `json:"sender_username"`
 	Username          string          `json:"username"`
@@ -71,7 +74,7 @@ type NewMessage struct {
 }
 
 // serverKeys are metadata keys that only the server sets (clients.md 4.1).
-var serverKeys = []string{"webhook", "run_id"}
+var serverKeys = []string{"webhook", "run_id", PaymentKey}
 
 // check applies the rules of decision 21 and returns the message in its final form.
 func (n NewMessage) check() (NewMessage, error) {
@@ -107,6 +110,8 @@ func CheckContent(content string) (string, error) {
 		return "", kernel.Invalid("content must not be empty")
 	case !utf8.ValidString(content):
 		return "", kernel.Invalid("content must be valid UTF-8")
+	case !strings.ContainsFunc(content, unicode.IsGraphic): // control and zero-width characters alone
+		return "", kernel.Invalid("content must have something to read")
 	case utf8.RuneCountInString(content) > MaxContent:
 		return "", kernel.Invalid("content must be at most %d characters", MaxContent)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"parley/actors/account"
@@ -37,8 +38,8 @@ func (m RunMessage) Check() (RunMessage, error) {
 		return m, kernel.Invalid("messageId must be a UUID of a version other than 8")
 	}
 	m.Content = strings.ToValidUTF8(m.Content, "\uFFFD")
-	if strings.TrimSpace(m.Content) == "" {
-		return m, kernel.Invalid("content must not be empty")
+	if m.Empty() {
+		return m, kernel.Invalid("content must have something to read")
 	}
 	keys, _, raw, err := readMetadata(m.Metadata)
 	if err != nil {
@@ -63,6 +64,11 @@ func (m RunMessage) Check() (RunMessage, error) {
 	keys["run_id"] = encodeJSON(m.RunID)
 	m.Metadata = encodeJSON(keys)
 	return m, nil
+}
+
+// Empty reports whether there is nothing to read in the message, so that it can't be posted.
+func (m RunMessage) Empty() bool {
+	return !strings.ContainsFunc(m.Content, func(c rune) bool { return unicode.IsGraphic(c) && !unicode.IsSpace(c) })
 }
 
 // CutText returns the longest beginning of a text that has at most so many bytes and ends with a whole character.
@@ -93,8 +99,12 @@ func (a *Agency) postRun(t *kernel.Turn, c PostRun) {
 		return
 	}
 	a.withMember(t, c.Who.ID, func(member MemberRecord) {
-		if member.Role == "" {
+		switch {
+		case member.Role == "":
 			t.Fail(a.errOutsider())
+			return
+		case a.s.Kind == DM && a.s.MemberCount < 2:
+			t.Fail(errAlone())
 			return
 		}
 		key := "run/" + m.ID // ids of clientIds begin with the agency's id, a UUID
@@ -114,7 +124,7 @@ func (a *Agency) errOutsider() error {
 
 // earlierRun is what was found under an id.
 type earlierRun struct {
-	place   bool // the id was used
+	place   uint64 // 0: the id is free
 	message *Message
 	doc     []byte
 }
@@ -129,7 +139,7 @@ func (a *Agency) findRunMessage(t *kernel.Turn, c PostRun, m RunMessage, leave f
 			}
 			return e, err
 		}
-		e.place = true
+		e.place = seq
 		e.doc, err = s.Document(ctx, persistence.CollectionMessage, persistence.SeqKey(t.ID(), seq))
 		if errors.Is(err, persistence.ErrNotFound) {
 			return e, nil
@@ -149,9 +159,9 @@ func (a *Agency) findRunMessage(t *kernel.Turn, c PostRun, m RunMessage, leave f
 		switch {
 		case err != nil:
 			t.Fail(err)
-		case !e.place:
+		case e.place == 0:
 			a.appendRun(t, c, m)
-		case e.message == nil:
+		case e.message == nil, a.still(e.place) != nil:
 			t.Fail(kernel.Fail(kernel.CodeGone, "this message was posted before and has been deleted since"))
 		case e.message.SenderID != c.Who.ID:
 			t.Fail(kernel.Fail(kernel.CodeTaken, "this messageId is taken"))
@@ -165,7 +175,7 @@ func (a *Agency) findRunMessage(t *kernel.Turn, c PostRun, m RunMessage, leave f
 
 func (a *Agency) appendRun(t *kernel.Turn, c PostRun, m RunMessage) {
 	seq, at := t.Next()
-	msg := Message{ID: m.ID, Seq: seq, AgencyID: t.ID(), AgencyID2: t.ID(), Content: m.Content, Type: "chat", Metadata: m.Metadata,
+	msg := Message{ID: m.ID, Seq: seq, AgencyID: t.ID(), AgencyID2: t.ID(), Content: m.Content, Type: "chat", Metadata: m.Metadata, DM: a.s.Kind == DM,
 		SenderID: c.Who.ID, SenderUsername: c.Who.Username, Username: c.Who.Username, SenderDisplayName: c.Who.DisplayName,
 		SenderType: c.Who.Type, CreatedAt: *account.FormatTime(at)}
 	data := msg.encode()

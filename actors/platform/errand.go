@@ -24,6 +24,10 @@ const (
 	errandUnask  = "unask"  // end a request to claim an agent when its time is over
 	errandMail   = "mail"   // send the mail of such a request; see courier.go
 	errandPost   = "post"   // post what a run has streamed; see runwatch.go
+	errandMeet   = "meet"   // see whether both sides of a new direct message are still there
+
+	errandClear   = "clear"   // delete the messages of a direct message
+	errandUnreact = "unreact" // drop the reactions to a deleted message
 )
 
 // Errands that did not end with the request that made them are tried again by the runner.
@@ -63,6 +67,12 @@ func (e errand) entry() string {
 		return e.Kind + "/" + e.Who.ID + "/" + e.Owner
 	case errandPost:
 		return e.Request
+	case errandMeet:
+		return e.Kind + "/" + e.Who.ID + "/" + e.Agency
+	case errandClear:
+		return agency.ClearEntry(e.Agency)
+	case errandUnreact:
+		return e.Request
 	case errandUnask, errandMail:
 		return e.Kind + "/" + e.Who.ID + "/" + e.Request
 	default:
@@ -97,6 +107,12 @@ func (p *Platform) carryOut(ctx context.Context, e errand) error {
 		err = p.doRunPost(ctx, e.body)
 	case errandUnask:
 		err = p.settleClaim(ctx, e.Who.ID, e.Request)
+	case errandMeet:
+		err = p.doMeet(ctx, e)
+	case errandClear:
+		err = p.inSteps(ctx, e.Agency, agency.ClearMessages{})
+	case errandUnreact:
+		err = p.inSteps(ctx, e.Agency, agency.DropReactions{Entry: e.Request})
 	default:
 		err = fmt.Errorf("unknown errand %q", e.Kind)
 	}
@@ -150,22 +166,10 @@ func (p *Platform) doFound(ctx context.Context, e errand) error {
 
 // doForget ends the memberships and agents of a deleted account.
 func (p *Platform) doForget(ctx context.Context, e errand) error {
-	prefix, after := e.Who.ID+"/", ""
-	for {
-		// Each row is looked at once: that of a dissolved agency stays until the clean-up of the agency comes to it.
-		rows, err := p.Store.Documents(ctx, persistence.CollectionMembership, persistence.Range{Prefix: prefix, After: after, Limit: errandPage})
-		if err != nil {
+	prefix := e.Who.ID + "/"
+	for _, collection := range []string{persistence.CollectionMembership, persistence.CollectionDM} {
+		if err := p.forgetIn(ctx, e, collection, prefix); err != nil {
 			return err
-		}
-		if len(rows) == 0 {
-			break
-		}
-		for _, r := range rows {
-			after = r.Key
-			err := p.tell(ctx, agency.Ref(strings.TrimPrefix(r.Key, prefix)), agency.Forget{Who: e.Who})
-			if err != nil && !gone(err) {
-				return err
-			}
 		}
 	}
 	if err := p.endRuns(ctx, e.Who); err != nil {
@@ -175,6 +179,25 @@ func (p *Platform) doForget(ctx context.Context, e errand) error {
 		return err
 	}
 	return p.fulfil(ctx, e)
+}
+
+// forgetIn ends the memberships that a collection lists.
+func (p *Platform) forgetIn(ctx context.Context, e errand, collection, prefix string) error {
+	after := ""
+	for {
+		// Each row is looked at once: that of a dissolved agency stays until the clean-up of the agency comes to it.
+		rows, err := p.Store.Documents(ctx, collection, persistence.Range{Prefix: prefix, After: after, Limit: errandPage})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for _, r := range rows {
+			after = r.Key
+			err := p.tell(ctx, agency.Ref(strings.TrimPrefix(r.Key, prefix)), agency.Forget{Who: e.Who})
+			if err != nil && !gone(err) {
+				return err
+			}
+		}
+	}
 }
 
 // forgetAgents deletes the agents of a deleted account, a page at a time.
@@ -209,16 +232,12 @@ func (p *Platform) forgetPage(ctx context.Context, e errand, prefix string, agen
 	return nil
 }
 
+// doPurge deletes what is left of a dissolved agency: its runs, each of which is an actor, and then the rest.
 func (p *Platform) doPurge(ctx context.Context, e errand) error {
 	if err := p.purgeRuns(ctx, e.Agency); err != nil {
 		return err
 	}
-	for {
-		step, err := kernel.Ask[agency.Purged](ctx, p.Directory, agency.Ref(e.Agency), agency.Purge{})
-		if err != nil || step.Over {
-			return err
-		}
-	}
+	return p.inSteps(ctx, e.Agency, agency.Purge{})
 }
 
 func gone(err error) bool { return err != nil && kernel.AsError(err).Code == kernel.CodeNotFound }
@@ -273,9 +292,9 @@ func (p *Platform) runErrands(seen map[string]bool) map[string]bool {
 
 // runErrand carries out one entry of the outbox: one that was there before, or one that is due at a certain time.
 func (p *Platform) runErrand(ctx context.Context, entry persistence.OutboxEntry, before bool) {
-	e := errand{Kind: errandPurge, Agency: strings.TrimPrefix(entry.ID, agency.PurgeEntry(""))}
+	e, known := agencyErrand(entry.ID)
 	switch {
-	case strings.HasPrefix(entry.ID, agency.PurgeEntry("")):
+	case known:
 	case strings.HasPrefix(entry.ID, run.PostPrefix):
 		e = errand{Kind: errandPost, Request: entry.ID, body: entry.Data}
 	default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"parley/actors/agency"
 	"parley/actors/kernel"
 	"parley/actors/run"
 	"parley/persistence"
@@ -186,7 +187,7 @@ func (p *Platform) runView(ctx context.Context, r *run.Record, all bool, alive m
 		alive[r.Agent.ID] = known
 	}
 	if !known {
-		r.Agent.Username, r.Agent.DisplayName = deletedName, deletedDisplayName
+		r.Agent.Username, r.Agent.DisplayName = deletedName, agency.DeletedDisplayName
 	}
 	v := run.NewView(r, p.Now(), all)
 	return &v, nil

@@ -454,3 +454,36 @@ func TestListing(t *testing.T) {
 	_, err = s.Platform.Runs(ctx, s.stranger, s.room, platform.RunQuery{})
 	actortest.Wants(t, "a stranger", err, kernel.CodeForbidden)
 }
+
+// TestRunInDirectMessage: a direct message is an agency of its own kind, and its two members are all who see the run.
+func TestRunInDirectMessage(t *testing.T) {
+	s := set(t, false)
+	dm, _, err := s.Platform.OpenDM(ctx, s.asker, s.bot.ID)
+	s.must(err)
+	s.room, s.trigger = dm.AgencyID, s.Post(s.asker, dm.AgencyID, "do it")
+	id, message := s.start(), uuid.NewString()
+	s.does(id, run.Stream{MessageID: message, Content: "done", Done: true})
+	if m := s.message(message); !m.DM || m.Content != "done" {
+		t.Errorf("%+v", m)
+	}
+	for who, sees := range map[*platform.Identity]bool{s.asker: true, s.bot: true, s.owner: true, s.boss: false, s.rob: false} {
+		if _, err := s.Platform.Run(ctx, who, id); (err == nil) != sees {
+			t.Errorf("%s: %v", who.Username, err)
+		}
+	}
+	s.must(s.act(s.asker, id, run.Interrupt{Action: run.Stop}))
+	r, err := s.Platform.React(ctx, s.asker, s.room, message, "👍", false)
+	if err != nil || r.Count != 1 || r.MessageID != message {
+		t.Errorf("%+v, %v", r, err)
+	}
+	_, err = s.Platform.React(ctx, s.asker, s.room, uuid.NewString(), "👍", false)
+	actortest.Wants(t, "a reaction to nothing", err, kernel.CodeNotFound)
+	s.must(s.Platform.PurgeDM(ctx, s.asker, s.room))
+	actortest.Wants(t, "posted again after the purge", s.repost(id, message), kernel.CodeGone)
+}
+
+func (s *stage) repost(id, message string) error {
+	_, err := kernel.Ask[*agency.Posted](ctx, s.Local, agency.Ref(s.room), agency.PostRun{Who: s.bot.Sender,
+		RunMessage: agency.RunMessage{ID: message, RunID: id, Content: "x"}})
+	return err
+}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"encoding/json"
-	"strings"
 	"unicode/utf8"
 
 	"parley/actors/account"
@@ -58,8 +57,8 @@ func (r *Run) finish(t *kernel.Turn, who account.Sender, c Stream) {
 	shown := fields{"messageId": c.MessageID, "content": c.Content, "done": true}
 	var outbox []persistence.OutboxOp
 	answer := func() { t.Reply(kernel.Done{}) }
-	if strings.TrimSpace(c.Content) != "" {
-		m, err := agency.RunMessage{ID: c.MessageID, RunID: r.s.ID, Content: c.Content, Metadata: c.Metadata}.Check()
+	if m := (agency.RunMessage{ID: c.MessageID, RunID: r.s.ID, Content: c.Content, Metadata: c.Metadata}); !m.Empty() {
+		m, err := m.Check()
 		if err != nil {
 			t.Fail(err)
 			return

@@ -23,6 +23,10 @@ type Service interface {
 	moderation
 	invites
 	messages
+	wallets
+	skills
+	reactions
+	directMessages
 	runs
 
 	// Ready fails while the service can't do its work.
@@ -60,6 +64,7 @@ type agents interface {
 	SetAgentConfig(ctx context.Context, id *platform.Identity, agentID, agencyID string, values map[string]json.RawMessage) (account.Config, error)
 	TransferAgent(ctx context.Context, id *platform.Identity, agentID string, to platform.NewOwner) (agent, owner *account.Profile, err error)
 	DeleteAgent(ctx context.Context, id *platform.Identity, agentID string) error
+	Bootstrap(ctx context.Context, agentToken string) (*platform.Bootstrap, error)
 	AddAgent(ctx context.Context, id *platform.Identity, agencyID string, a platform.AddedAgent) (*platform.AgentAdded, error)
 }
 
@@ -103,6 +108,33 @@ type messages interface {
 	Command(ctx context.Context, id *platform.Identity, agencyID, content string) (command.Result, error)
 	EditMessage(ctx context.Context, id *platform.Identity, agencyID, messageID, content string) (json.RawMessage, error)
 	DeleteMessage(ctx context.Context, id *platform.Identity, agencyID, messageID string) error
+}
+
+type wallets interface {
+	Wallet(ctx context.Context, id *platform.Identity) (*platform.Wallet, error)
+	RegisterWallet(ctx context.Context, id *platform.Identity, address string) (*platform.Wallet, error)
+	UnregisterWallet(ctx context.Context, id *platform.Identity) error
+	Pay(ctx context.Context, id *platform.Identity, r platform.PaymentReport) (*platform.Paid, error)
+	WalletOwner(ctx context.Context, username string) (*account.Profile, error)
+	Capabilities() platform.Capabilities
+}
+
+type skills interface {
+	Skills(ctx context.Context, id *platform.Identity, agencyID string) (*platform.Skills, error)
+	InstallSkill(ctx context.Context, id *platform.Identity, agencyID, name string) (command.Skill, *platform.Skills, error)
+	UninstallSkill(ctx context.Context, id *platform.Identity, agencyID, name string) (command.Skill, *platform.Skills, error)
+}
+
+type reactions interface {
+	React(ctx context.Context, id *platform.Identity, agencyID, messageID, emoji string, remove bool) (*agency.Reacted, error)
+}
+
+type directMessages interface {
+	OpenDM(ctx context.Context, id *platform.Identity, accountID string) (v *platform.DMView, made bool, err error)
+	DMs(ctx context.Context, id *platform.Identity, limit, offset int) ([]*platform.DMView, error)
+	DMMessages(ctx context.Context, id *platform.Identity, agencyID string, q platform.History) ([]json.RawMessage, error)
+	HideDM(ctx context.Context, id *platform.Identity, agencyID string) error
+	PurgeDM(ctx context.Context, id *platform.Identity, agencyID string) error
 }
 
 type runs interface {
