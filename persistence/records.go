@@ -11,6 +11,7 @@ const (
 	StreamAccount = "account"
 	StreamAgency  = "agency"
 	StreamUpgrade = "upgrade" // what brings older stores up to date
+	StreamRun     = "run"
 )
 
 // Stream returns the name of a stream.
@@ -39,7 +40,14 @@ const (
 	CollectionNewest  = "newest"  // kind / age / account id: empty
 	CollectionTerm    = "term"    // kind / word of a name / id: empty
 
-	CollectionUpgrade = "upgrade" // name of a step that brings older stores up to date: how far it has come
+	CollectionUpgrade      = "upgrade"      // name of a step that brings older stores up to date: how far it has come
+	CollectionAlias        = "alias"        // agency id / message id that a client made: position in the log, 8 bytes, big-endian
+	CollectionRun          = "run"          // run id: agent, agency, state, permissions
+	CollectionAgencyRun    = "agencyrun"    // agency id / start in ms, as in SeqKey / run id: agent and state
+	CollectionRunning      = "running"      // agency id / run id: empty; the runs that have not ended
+	CollectionAgentRunning = "agentrunning" // agent's account id / run id: agency, and when the agent was last heard of
+	CollectionRunEntry     = "runentry"     // run id / number, as in SeqKey: an entry of the server's own record of a run
+	CollectionTranscript   = "transcript"   // run id: the transcript that the agent sent, a JSON array
 )
 
 // Indexes of claims.

@@ -16,6 +16,7 @@ import (
 	"parley/actors/kernel"
 	"parley/actors/mirror"
 	"parley/actors/platform"
+	"parley/actors/run"
 	"parley/actors/session"
 	"parley/persistence"
 	"parley/persistence/bolt"
@@ -37,6 +38,7 @@ type World struct {
 	Platform  *platform.Platform
 	Publisher *Publisher
 	Mailbox   *Mailbox
+	Relays    *Relays
 	Chain     *Chain // nil: platforms have no chain access
 
 	path  string
@@ -73,7 +75,7 @@ func NewOver(t testing.TB, wrap func(persistence.Store) persistence.Store) *Worl
 
 func start(t testing.TB, w *World) *World {
 	t.Helper()
-	w.T, w.Clock, w.Mailbox, w.path = t, NewClock(), &Mailbox{}, filepath.Join(t.TempDir(), "store.db")
+	w.T, w.Clock, w.Mailbox, w.Relays, w.path = t, NewClock(), &Mailbox{}, &Relays{}, filepath.Join(t.TempDir(), "store.db")
 	w.start()
 	t.Cleanup(func() {
 		if w.open {
@@ -117,6 +119,7 @@ func (w *World) start() {
 	w.Local.Register(account.Kind, account.Factory(account.Ports{Revoker: w.Registry, Sealer: sealer}))
 	w.Local.Register(agency.ActorKind, agency.Factory(agency.Ports{Publisher: w.Publisher}))
 	w.Local.Register(mirror.Kind, mirror.Factory(w.Local))
+	w.Local.Register(run.ActorKind, run.Factory(run.Ports{Room: w.Relays, Agents: w.Registry, Directory: w.Local}))
 	w.Platform = w.NewPlatform()
 	w.open = true
 }

@@ -173,6 +173,8 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 	switch c := command.(type) {
 	case Post:
 		a.post(t, c)
+	case PostRun:
+		a.postRun(t, c)
 	case EditMessage:
 		a.editMessage(t, c)
 	case DeleteMessage:

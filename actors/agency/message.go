@@ -94,7 +94,7 @@ func (n NewMessage) check() (NewMessage, error) {
 		return n, kernel.Invalid("clientId must be at most %d characters", MaxClientID)
 	}
 	if n.ReplyTo != "" {
-		if _, ok := SeqOfMessageID(n.ReplyTo); !ok {
+		if !IsMessageID(n.ReplyTo) {
 			return n, kernel.Invalid("replyTo must be the id of a message")
 		}
 	}
@@ -139,40 +139,52 @@ func nesting(raw []byte) int {
 }
 
 func checkMetadata(raw json.RawMessage) (json.RawMessage, error) {
+	keys, forged, raw, err := readMetadata(raw)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(raw) > MaxMetadata:
+		return nil, kernel.Invalid("metadata must be at most %d bytes of JSON", MaxMetadata)
+	case nesting(raw) > MaxNesting:
+		return nil, errNesting()
+	case forged:
+		return encodeJSON(keys), nil
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return nil, errMetadata()
+	}
+	return compact.Bytes(), nil
+}
+
+func errMetadata() error { return kernel.Invalid("metadata must be an object") }
+
+func errNesting() error {
+	return kernel.Invalid("metadata must not be nested deeper than %d levels", MaxNesting)
+}
+
+// readMetadata takes metadata apart: an object, a text that holds one, or nothing. The keys come without those that only
+// the server sets; forged says that there were some. own is the object's JSON as it was sent.
+func readMetadata(raw json.RawMessage) (keys map[string]json.RawMessage, forged bool, own json.RawMessage, err error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
-		return json.RawMessage("{}"), nil
+		return map[string]json.RawMessage{}, false, json.RawMessage("{}"), nil
 	}
 	if raw[0] == '"' {
 		var text string
 		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, kernel.Invalid("metadata must be an object")
+			return nil, false, nil, errMetadata()
 		}
 		raw = []byte(text)
 	}
-	if len(raw) > MaxMetadata {
-		return nil, kernel.Invalid("metadata must be at most %d bytes of JSON", MaxMetadata)
-	}
-	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &keys); err != nil || keys == nil {
-		return nil, kernel.Invalid("metadata must be an object")
+		return nil, false, nil, errMetadata()
 	}
-	forged := false
 	for _, k := range serverKeys {
 		if _, ok := keys[k]; ok {
 			delete(keys, k)
 			forged = true
 		}
 	}
-	if nesting(raw) > MaxNesting {
-		return nil, kernel.Invalid("metadata must not be nested deeper than %d levels", MaxNesting)
-	}
-	if forged {
-		return encodeJSON(keys), nil
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, raw); err != nil {
-		return nil, kernel.Invalid("metadata must be an object")
-	}
-	return compact.Bytes(), nil
+	return keys, forged, raw, nil
 }

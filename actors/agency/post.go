@@ -37,10 +37,8 @@ func (a *Agency) post(t *kernel.Turn, c Post) {
 	}
 	a.withMember(t, c.Who.ID, func(member MemberRecord) {
 		switch {
-		case member.Role == "" && a.s.Private:
-			t.Fail(errNotFound())
 		case member.Role == "":
-			t.Fail(kernel.Forbidden("you are not a member of this agency; join it first"))
+			t.Fail(a.errOutsider())
 		case a.s.Kind == DM && a.s.MemberCount < 2:
 			t.Fail(errAlone())
 		case m.ClientID != "":
@@ -177,13 +175,16 @@ func (a *Agency) atMessage(t *kernel.Turn, who, id string, next func(member Memb
 			t.Fail(a.mayManage(member, Member))
 			return
 		}
-		seq, ok := SeqOfMessageID(id)
-		if !ok {
-			t.Fail(errNoMessage())
+		if seq, ok := SeqOfMessageID(id); ok {
+			a.openAt(member, seq, next)
 			return
 		}
-		a.edits.Enter(seq, func() { next(member, seq, func() { a.edits.Leave(seq) }) })
+		a.resolve(t, id, func(seq uint64) { a.openAt(member, seq, next) })
 	})
+}
+
+func (a *Agency) openAt(member MemberRecord, seq uint64, next func(member MemberRecord, seq uint64, leave func())) {
+	a.edits.Enter(seq, func() { next(member, seq, func() { a.edits.Leave(seq) }) })
 }
 
 // openMessage reads a message, with its reactions, for a change by a member, all of it committed; see atMessage.

@@ -10,6 +10,7 @@ import (
 	"parley/actors/account"
 	"parley/actors/agency"
 	"parley/actors/kernel"
+	"parley/actors/run"
 	"parley/persistence"
 )
 
@@ -23,6 +24,7 @@ const (
 	errandUnask  = "unask"  // end a request to claim an agent when its time is over
 	errandMail   = "mail"   // send the mail of such a request; see courier.go
 	errandFollow = "follow" // bring a followed account into step with its follower
+	errandPost   = "post"   // post what a run has streamed; see runwatch.go
 	errandMeet   = "meet"   // see whether both sides of a new direct message are still there
 
 	errandClear   = "clear"   // delete the messages of a direct message
@@ -50,6 +52,8 @@ type errand struct {
 	Request string         `json:"r,omitempty"` // of a claim, or of a follow
 	Due     int64          `json:"d,omitempty"` // not before; ms, 0 for at once
 	Tries   int            `json:"t,omitempty"` // made already
+
+	body []byte // of errandPost, whose promise has a form of its own
 }
 
 func joinLobby(account_ string) errand {
@@ -66,6 +70,8 @@ func (e errand) entry() string {
 		return e.Kind + "/" + e.Who.ID + "/" + e.Owner
 	case errandFollow:
 		return e.Kind + "/" + e.Who.ID + "/" + e.Owner + "/" + e.Request
+	case errandPost:
+		return e.Request
 	case errandMeet:
 		return e.Kind + "/" + e.Who.ID + "/" + e.Agency
 	case errandClear:
@@ -101,9 +107,11 @@ func (p *Platform) carryOut(ctx context.Context, e errand) error {
 	case errandFollow:
 		err = p.doFollow(ctx, e)
 	case errandPurge:
-		err = p.inSteps(ctx, e.Agency, agency.Purge{})
+		err = p.doPurge(ctx, e)
 	case errandAdopt:
 		err = p.doAdopt(ctx, e)
+	case errandPost:
+		err = p.doRunPost(ctx, e.body)
 	case errandUnask:
 		err = p.settleClaim(ctx, e.Who.ID, e.Request)
 	case errandMeet:
@@ -171,6 +179,9 @@ func (p *Platform) doForget(ctx context.Context, e errand) error {
 			return err
 		}
 	}
+	if err := p.endRuns(ctx, e.Who); err != nil {
+		return err
+	}
 	if err := p.forgetAgents(ctx, e, prefix); err != nil {
 		return err
 	}
@@ -231,6 +242,14 @@ func (p *Platform) forgetPage(ctx context.Context, e errand, prefix string, agen
 	return nil
 }
 
+// doPurge deletes what is left of a dissolved agency: its runs, each of which is an actor, and then the rest.
+func (p *Platform) doPurge(ctx context.Context, e errand) error {
+	if err := p.purgeRuns(ctx, e.Agency); err != nil {
+		return err
+	}
+	return p.inSteps(ctx, e.Agency, agency.Purge{})
+}
+
 func gone(err error) bool { return err != nil && kernel.AsError(err).Code == kernel.CodeNotFound }
 
 // errandRunner carries out what was promised and not done: first what an earlier run of the server left behind, then
@@ -284,7 +303,11 @@ func (p *Platform) runErrands(seen map[string]bool) map[string]bool {
 // runErrand carries out one entry of the outbox: one that was there before, or one that is due at a certain time.
 func (p *Platform) runErrand(ctx context.Context, entry persistence.OutboxEntry, before bool) {
 	e, known := agencyErrand(entry.ID)
-	if !known {
+	switch {
+	case known:
+	case strings.HasPrefix(entry.ID, run.PostPrefix):
+		e = errand{Kind: errandPost, Request: entry.ID, body: entry.Data}
+	default:
 		if err := json.Unmarshal(entry.Data, &e); err != nil {
 			p.Log.Error("errand can't be read", "entry", entry.ID, "error", err)
 			return

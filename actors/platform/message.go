@@ -108,7 +108,14 @@ func withoutSender(doc []byte) (json.RawMessage, error) {
 // position turns a cursor, a message id or a time, into a place in the log. For a time it is that of the first message
 // at or after it, or with upTo that of the last one at or before it.
 func (p *Platform) position(ctx context.Context, agencyID, name, cursor string, upTo bool) (uint64, error) {
-	if seq, ok := agency.SeqOfMessageID(cursor); ok {
+	if agency.IsMessageID(cursor) {
+		seq, err := agency.PlaceOf(ctx, p.Store, agencyID, cursor)
+		switch {
+		case gone(err):
+			return 0, kernel.Invalid("%s must be the id of a message or a time", name)
+		case err != nil:
+			return 0, kernel.AsError(err)
+		}
 		return seq, nil
 	}
 	at, err := parseTime(cursor)

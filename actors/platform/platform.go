@@ -49,9 +49,12 @@ type Platform struct {
 	ended    chan struct{}
 	tasks    sync.WaitGroup
 	post     chan struct{} // wakes the courier
+
+	absent absences // agents of open runs
 }
 
-// New brings the store up to date, makes sure that the Lobby exists, and starts the errand runner and the courier. Close ends them.
+// New brings the store up to date, makes sure that the Lobby exists, and starts the errand runner, the courier and the
+// watch over runs. Close ends them.
 func New(ctx context.Context, o Options) (*Platform, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -67,13 +70,14 @@ func New(ctx context.Context, o Options) (*Platform, error) {
 	if err := p.ensureLobby(ctx); err != nil {
 		return nil, err
 	}
-	p.tasks.Add(2)
+	p.tasks.Add(3)
+	go p.runWatcher()
 	go p.errandRunner()
 	go p.courier()
 	return p, nil
 }
 
-// Close ends the errand runner and the courier.
+// Close ends the errand runner, the courier and the watch over runs.
 func (p *Platform) Close() {
 	close(p.ended)
 	p.tasks.Wait()

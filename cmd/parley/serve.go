@@ -19,6 +19,7 @@ import (
 	"parley/actors/kernel"
 	"parley/actors/mirror"
 	"parley/actors/platform"
+	agentrun "parley/actors/run" // run is what tests call
 	"parley/actors/session"
 	"parley/cmd/parley/control"
 	"parley/cmd/parley/metrics"
@@ -169,6 +170,7 @@ func (s *server) startActors(ctx context.Context, end func(func())) error {
 	s.actors.Register(account.Kind, account.Factory(account.Ports{Revoker: s.registry, Sealer: sealer}))
 	s.actors.Register(agency.ActorKind, agency.Factory(agency.Ports{Publisher: mirror.Outlet{Local: s.actors}}))
 	s.actors.Register(mirror.Kind, mirror.Factory(s.actors))
+	s.actors.Register(agentrun.ActorKind, agentrun.Factory(agentrun.Ports{Agents: s.registry, Directory: s.actors}))
 	mailer, err := mail.New(mail.Options{Server: s.config.SMTP, Folder: s.config.OutboxPath(), From: s.config.MailFrom.String(), Log: s.log})
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func write(w http.ResponseWriter, status int, v any) error {
 		if err != nil {
 			return fmt.Errorf("encode answer: %w", err)
 		}
-		body = plain(text)
+		body = pieces{text}
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
@@ -37,16 +37,28 @@ func write(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
-// plain is an answer that was encoded for this request alone.
-type plain []byte
+// pieces are JSON that is rendered already; together they are one value.
+type pieces [][]byte
 
 // Size implements platform.Encoded.
-func (p plain) Size() int64 { return int64(len(p)) }
+func (p pieces) Size() int64 {
+	n := 0
+	for _, piece := range p {
+		n += len(piece)
+	}
+	return int64(n)
+}
 
 // WriteTo implements io.WriterTo.
-func (p plain) WriteTo(w io.Writer) (int64, error) {
-	n, err := w.Write(p)
-	return int64(n), err
+func (p pieces) WriteTo(w io.Writer) (written int64, err error) {
+	for _, piece := range p {
+		n, err := w.Write(piece)
+		written += int64(n)
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
 }
 
 // encode renders JSON and leaves <, > and & readable: answers are never taken for HTML (nosniff).

@@ -317,7 +317,7 @@ func (f *fake) ListAgencies(_ context.Context, _ *platform.Identity, g platform.
 		views = []agency.View{}
 	}
 	body, err := json.Marshal(views)
-	return plain(body), f.or(err)
+	return pieces{body}, f.or(err)
 }
 
 func (f *fake) CreateAgency(_ context.Context, _ *platform.Identity, c agency.NewAgency) (*agency.View, error) {

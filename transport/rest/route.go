@@ -91,6 +91,7 @@ func (a *API) routes() []Route {
 	a.bindReactions(&t)
 	a.bindDMs(&t)
 	a.bindExplore(&t)
+	a.bindRuns(&t)
 	return t.routes
 }
 

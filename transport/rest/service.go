@@ -9,6 +9,7 @@ import (
 	"parley/actors/agency"
 	"parley/actors/command"
 	"parley/actors/platform"
+	agentrun "parley/actors/run" // run is what tests call
 	"parley/actors/upload"
 )
 
@@ -30,6 +31,7 @@ type Service interface {
 	reactions
 	directMessages
 	explore
+	runs
 
 	// Ready fails while the service can't do its work.
 	Ready(ctx context.Context) error
@@ -157,6 +159,11 @@ type explore interface {
 	ExploreAgencies(ctx context.Context, id *platform.Identity, g platform.Page) ([]agency.View, error)
 	ExploreAgents(ctx context.Context, g platform.Page) ([]platform.AgentCard, error)
 	ExploreUsers(ctx context.Context, g platform.Page) ([]*account.Profile, error)
+}
+
+type runs interface {
+	Runs(ctx context.Context, id *platform.Identity, agencyID string, q platform.RunQuery) ([]agentrun.View, error)
+	Run(ctx context.Context, id *platform.Identity, runID string) (*platform.RunDetail, error)
 }
 
 var _ Service = (*platform.Platform)(nil)
