@@ -25,6 +25,7 @@ const (
 	CollectionOwned      = "owned"      // owner's account id / agent's account id: empty
 	CollectionMessage    = "message"    // agency id / seq (see SeqKey): the message as clients see it
 	CollectionBan        = "ban"        // agency id / account id: reason, moderator and end of a ban
+	CollectionTerm       = "term"       // agency id / word / block of the log: the messages that have the word (see actors/search)
 )
 
 // Indexes of claims.

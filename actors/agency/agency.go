@@ -59,7 +59,9 @@ type Agency struct {
 	posts    kernel.Gate[string]                  // clientIds being looked up
 	edits    kernel.Gate[uint64]                  // messages being changed
 	purges   kernel.Gate[struct{}]                // steps of the clean-up
-	watched  bool                                 // some server here is interested in the events
+	words    wordIndex
+	grain    kernel.Grain
+	watched  bool // some server here is interested in the events
 	outgoing []persistence.Event
 }
 
@@ -102,6 +104,7 @@ func (a *Agency) Snapshot() (uint32, []byte) {
 // Ready implements kernel.Entity. Servers that were interested before are told that the actor is new: they ask again for
 // what they miss.
 func (a *Agency) Ready(g kernel.Grain) {
+	a.grain = g
 	a.watched = a.ports.Publisher.Publish(g.ID(), nil)
 }
 
@@ -160,6 +163,8 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 		a.editMessage(t, c)
 	case DeleteMessage:
 		a.deleteMessage(t, c)
+	case Index:
+		a.index(t)
 	case Enter:
 		a.enter(t, c)
 	case AddMember:
@@ -223,5 +228,6 @@ func (a *Agency) commit(t *kernel.Turn, c kernel.Change, answer func(), refused 
 	t.Commit(c, func() {
 		answer()
 		a.outgoing = append(a.outgoing, events...)
+		a.filled(events)
 	}, refused)
 }

@@ -203,8 +203,12 @@ func (a *Agency) end(t *kernel.Turn, by *WireSender, c kernel.Change, answer fun
 	a.commit(t, c, answer, nil)
 }
 
-// purgePage is the number of documents that one step of a clean-up deletes.
-const purgePage = 200
+// purgePage is the number of documents of a kind that one step of a clean-up deletes, purgeTerms that of the index of
+// words, which has many small ones.
+const (
+	purgePage  = 200
+	purgeTerms = 2000
+)
 
 // Purge takes one step of the clean-up after a dissolved agency. It answers with Purged; the caller asks until all is gone.
 type Purge struct{}
@@ -225,44 +229,53 @@ func (a *Agency) purge(t *kernel.Turn, _ Purge) {
 
 // purgeStep works on what is committed, one step at a time: no row may be counted as gone twice.
 func (a *Agency) purgeStep(t *kernel.Turn) {
-	type rows struct{ members, messages, bans []persistence.Document }
 	id := t.ID()
-	kernel.Load(t, func(ctx context.Context, s persistence.Store) (r rows, err error) {
-		r.members, err = s.Documents(ctx, persistence.CollectionMember, persistence.Range{Prefix: id + "/", Limit: purgePage})
-		if err == nil {
-			r.messages, err = s.Documents(ctx, persistence.CollectionMessage, persistence.Range{Prefix: id + "/", Limit: purgePage})
+	kernel.Load(t, func(ctx context.Context, s persistence.Store) (r remains, err error) {
+		for _, part := range []struct {
+			rows       *[]persistence.Document
+			collection string
+			limit      int
+		}{
+			{&r.members, persistence.CollectionMember, purgePage}, {&r.messages, persistence.CollectionMessage, purgePage},
+			{&r.bans, persistence.CollectionBan, purgePage}, {&r.terms, persistence.CollectionTerm, purgeTerms},
+		} {
+			if *part.rows, err = s.Documents(ctx, part.collection, persistence.Range{Prefix: id + "/", Limit: part.limit}); err != nil {
+				return r, err
+			}
 		}
-		if err == nil {
-			r.bans, err = s.Documents(ctx, persistence.CollectionBan, persistence.Range{Prefix: id + "/", Limit: purgePage})
-		}
-		return r, err
-	}, func(r rows, err error) {
+		return r, nil
+	}, func(r remains, err error) {
 		defer a.purges.Leave(struct{}{})
 		switch {
 		case err != nil:
 			t.Fail(err)
-		case len(r.members)+len(r.messages)+len(r.bans) == 0:
+		case len(r.members)+len(r.messages)+len(r.bans)+len(r.terms) == 0:
 			a.purgeOver(t)
 		default:
-			a.purgeRows(t, r.members, r.messages, r.bans)
+			a.purgeRows(t, r)
 		}
 	})
 }
 
-func (a *Agency) purgeRows(t *kernel.Turn, members, messages, bans []persistence.Document) {
+// remains are documents of a dissolved agency.
+type remains struct{ members, messages, bans, terms []persistence.Document }
+
+func (a *Agency) purgeRows(t *kernel.Turn, r remains) {
 	var c kernel.Change
-	for _, d := range members {
+	for _, d := range r.members {
 		c.Documents = append(c.Documents, memberDocuments(t.ID(), d.Key[len(t.ID())+1:], nil)...)
 	}
-	for _, d := range messages {
-		c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionMessage, Key: d.Key})
+	remove := func(collection string, rows []persistence.Document) {
+		for _, d := range rows {
+			c.Documents = append(c.Documents, persistence.DocumentOp{Collection: collection, Key: d.Key})
+		}
 	}
-	for _, d := range bans {
-		c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionBan, Key: d.Key})
-	}
+	remove(persistence.CollectionMessage, r.messages)
+	remove(persistence.CollectionBan, r.bans)
+	remove(persistence.CollectionTerm, r.terms)
 	c.Counters = []persistence.CounterOp{
-		{Name: persistence.CountMemberships, Delta: -int64(len(members))},
-		{Name: persistence.CountMessages, Delta: -int64(len(messages))},
+		{Name: persistence.CountMemberships, Delta: -int64(len(r.members))},
+		{Name: persistence.CountMessages, Delta: -int64(len(r.messages))},
 	}
 	t.Commit(c, func() { t.Reply(Purged{}) }, nil)
 }
