@@ -44,7 +44,7 @@ func (a *Agency) post(t *kernel.Turn, c Post) {
 		case m.ClientID != "":
 			a.postOnce(t, c.Who, m)
 		default:
-			a.repliable(t, m.ReplyTo, func(err error) {
+			a.repliable(t, c.Who, m.ReplyTo, func(err error) {
 				if err != nil {
 					t.Fail(err)
 					return
@@ -56,7 +56,7 @@ func (a *Agency) post(t *kernel.Turn, c Post) {
 }
 
 // repliable goes on when the message that a post replies to is there, or when it replies to none.
-func (a *Agency) repliable(t *kernel.Turn, id string, next func(error)) {
+func (a *Agency) repliable(t *kernel.Turn, who account.Sender, id string, next func(error)) {
 	if id == "" {
 		next(nil)
 		return
@@ -70,6 +70,9 @@ func (a *Agency) repliable(t *kernel.Turn, id string, next func(error)) {
 		}
 		if err == nil {
 			err = a.ended()
+		}
+		if m, known := a.members.Get(who.ID); err == nil && known && m.Role == "" { // it left, or was made to, meanwhile
+			err = a.mayManage(m, Member)
 		}
 		next(err)
 	})
@@ -128,7 +131,7 @@ func (a *Agency) postOnce(t *kernel.Turn, who account.Sender, m NewMessage) {
 				a.posts.Leave(key)
 				a.replyEarlier(t, earlier)
 			default:
-				a.repliable(t, m.ReplyTo, func(err error) {
+				a.repliable(t, who, m.ReplyTo, func(err error) {
 					if err != nil {
 						a.posts.Leave(key)
 						t.Fail(err)

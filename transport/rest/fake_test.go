@@ -314,6 +314,9 @@ func (f *fake) Leave(_ context.Context, _ *platform.Identity, agencyID string) e
 
 func (f *fake) Messages(_ context.Context, _ *platform.Identity, agencyID string, q platform.History) ([]json.RawMessage, error) {
 	f.note("Messages %s %d %q %q %v", agencyID, q.Limit, q.Before, q.After, q.Ascending)
+	if q.Query != "" || q.Mentions != "" {
+		f.note("Search %s %d %q %q %v %q %q", agencyID, q.Limit, q.Before, q.After, q.Ascending, q.Query, q.Mentions)
+	}
 	if f.empty {
 		return nil, f.or(nil)
 	}
