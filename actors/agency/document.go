@@ -24,8 +24,10 @@ func textOf(doc []byte, name string) (string, error) {
 	if raw == nil {
 		return "", fmt.Errorf("message: %w: %s", errNoField, name)
 	}
-	if plain := raw[1 : len(raw)-1]; raw[0] == '"' && bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
-		return string(plain), nil
+	if raw[0] == '"' {
+		if plain := raw[1 : len(raw)-1]; bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
+			return string(plain), nil
+		}
 	}
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
