@@ -318,9 +318,9 @@ func (f *fake) Messages(_ context.Context, _ *platform.Identity, agencyID string
 		f.note("Search %s %d %q %q %v %q %q", agencyID, q.Limit, q.Before, q.After, q.Ascending, q.Query, q.Mentions)
 	}
 	if f.empty {
-		return nil, f.or(nil)
+		return nil, f.or(faults[agencyID])
 	}
-	return []json.RawMessage{json.RawMessage(`{"id":"m1","content":"[spinner] <b>"}`)}, f.or(nil)
+	return []json.RawMessage{json.RawMessage(`{"id":"m1","content":"[spinner] <b>"}`)}, f.or(faults[agencyID])
 }
 
 func (f *fake) Command(_ context.Context, _ *platform.Identity, agencyID, content string) (command.Result, error) {
