@@ -52,11 +52,15 @@ func Full(last uint64) uint64 { return (last + 1) / BlockSize }
 // BlockOf is the number of the block that a position is in, counted from 0.
 func BlockOf(seq uint64) uint64 { return seq / BlockSize }
 
+// spareOffsets is the number of sets that a portion makes at a time.
+const spareOffsets = 256
+
 // Portion gathers the words of the messages of one block, or of a part of it when they are very many.
 type Portion struct {
 	agency string
 	from   uint64
 	terms  map[string]*offsets
+	spare  []offsets // made many at a time
 }
 
 // NewPortion begins with the message at a position; the portion ends with the block at the latest.
@@ -85,7 +89,10 @@ func (p *Portion) Add(seq uint64, content string) {
 	collect(content, func(term string) {
 		o := p.terms[term]
 		if o == nil {
-			o = new(offsets)
+			if len(p.spare) == 0 {
+				p.spare = make([]offsets, spareOffsets)
+			}
+			o, p.spare = &p.spare[0], p.spare[1:]
 			p.terms[term] = o
 		}
 		o.add(int(seq % BlockSize))
@@ -97,13 +104,13 @@ func (p *Portion) Len() int { return len(p.terms) }
 
 // Documents returns what is to be put, in the order of the keys.
 func (p *Portion) Documents() []persistence.DocumentOp {
+	prefix, suffix := Prefix(p.agency), blockSuffix(BlockOf(p.from))
+	if offset := p.from % BlockSize; offset > 0 {
+		suffix += partSuffix(offset)
+	}
 	ops := make([]persistence.DocumentOp, 0, len(p.terms))
 	for _, term := range slices.Sorted(maps.Keys(p.terms)) {
-		key := blockKey(p.agency, term, BlockOf(p.from))
-		if offset := p.from % BlockSize; offset > 0 {
-			key = partKey(key, offset)
-		}
-		ops = append(ops, persistence.DocumentOp{Collection: persistence.CollectionTerm, Key: key, Data: p.terms[term].encode()})
+		ops = append(ops, persistence.DocumentOp{Collection: persistence.CollectionTerm, Key: prefix + term + suffix, Data: p.terms[term].encode()})
 	}
 	return ops
 }

@@ -132,7 +132,7 @@ func decodeOffsets(data []byte) (o offsets, err error) {
 // of the block that begins there, and agency/term/block/OFFSET for what an edit of the message there has added: all of
 // one block stand together and blocks stand in their order.
 func blockKey(agency, term string, block uint64) string {
-	return fmt.Sprintf("%s%s/%08x", Prefix(agency), term, block)
+	return Prefix(agency) + term + blockSuffix(block)
 }
 
 // Digits of a block in a key, and what sorts behind all that stands under a block.
@@ -141,10 +141,11 @@ const (
 	behindBlock = "/~"
 )
 
-func partKey(blockKey string, offset uint64) string { return fmt.Sprintf("%s/p%03x", blockKey, offset) }
+func blockSuffix(block uint64) string { return fmt.Sprintf("/%08x", block) }
+func partSuffix(offset uint64) string { return fmt.Sprintf("/p%03x", offset) }
 
 func editKey(agency, term string, seq uint64) string {
-	return fmt.Sprintf("%s/%03x", blockKey(agency, term, BlockOf(seq)), seq%BlockSize)
+	return blockKey(agency, term, BlockOf(seq)) + fmt.Sprintf("/%03x", seq%BlockSize)
 }
 
 // readRow takes a document of a term apart; prefix is agency/term/.
