@@ -254,7 +254,7 @@ func (f *finder) hits(ctx context.Context, block uint64, set *offsets) error {
 		key := persistence.SeqKey(f.Agency, seq)
 		doc, err := f.Store.Document(ctx, persistence.CollectionMessage, key)
 		if errors.Is(err, persistence.ErrNotFound) {
-			doc, err = nil, f.spend(messageCost)
+			err = f.spend(messageCost)
 		} else if err == nil {
 			err = f.check(persistence.Document{Key: key, Data: doc})
 		}
