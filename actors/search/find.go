@@ -183,6 +183,7 @@ func (f *finder) index(ctx context.Context) error {
 		target, last = last, target
 	}
 	for {
+		f.reach(target)
 		block, ok, err := f.meet(ctx, columns, target)
 		if err != nil || !ok {
 			return err

@@ -257,6 +257,39 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
+// TestLongWalk: two words that are everywhere and never together are given up with a place to go on from, until the end.
+func TestLongWalk(t *testing.T) {
+	const blocks = MaxWork * 5 / 8
+	s := newShelf(t)
+	ops := []persistence.DocumentOp{Reach(room, blocks)}
+	for n, term := range []string{"x", "y"} {
+		var o offsets
+		o.add(n)
+		for b := range uint64(blocks) {
+			ops = append(ops, persistence.DocumentOp{Collection: persistence.CollectionTerm, Key: blockKey(room, term, b), Data: o.encode()})
+		}
+	}
+	s.put(ops...)
+	q, err := Parse("x y", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ascending := range []bool{false, true} {
+		r := Request{Query: q, Limit: 1, Ascending: ascending}
+		_, err := s.find(r)
+		var broad *BroadError
+		if !errors.As(err, &broad) || broad.Reached < BlockSize*blocks/10 || broad.Reached > BlockSize*blocks*9/10 {
+			t.Fatalf("ascending %v: %v", ascending, err)
+		}
+		if r.Before = broad.Reached + 1; ascending {
+			r.Before, r.After = 0, broad.Reached-1
+		}
+		if res, err := s.find(r); err != nil || len(res.Messages) != 0 {
+			t.Fatalf("ascending %v, the rest: %v", ascending, err)
+		}
+	}
+}
+
 // TestDamagedIndex: what is no index is an error, not a wrong page.
 func TestDamagedIndex(t *testing.T) {
 	q, err := Parse("a", "")
