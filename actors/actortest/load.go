@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -90,6 +91,23 @@ func (w *World) Talk(agencyID string, who account.Sender, n int, content func(i 
 		}
 	}
 	w.Clock.Advance(time.Duration(n) * time.Millisecond)
+}
+
+// CPU has a benchmark report the processor time of a loop, which on a busy machine says more than that of the clock. The
+// loop is what lies between the call and that of the function returned.
+func CPU(b *testing.B) func() {
+	b.Helper()
+	begun := used(b)
+	return func() { b.ReportMetric(float64(used(b)-begun)/float64(b.N), "cpu-ns/op") }
+}
+
+func used(b *testing.B) int64 {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
 }
 
 // Pipeline does b.N pieces of work, each of which ends with a call of done, with up to window of them on their way.

@@ -32,12 +32,14 @@ func BenchmarkHistory(b *testing.B) {
 			w := actortest.New(b)
 			reader, room := talk(w, senders, 100)
 			b.ReportAllocs()
+			report := actortest.CPU(b)
 			for b.Loop() {
 				page, err := w.Platform.Messages(ctx, reader, room, platform.History{})
 				if err != nil || len(page) != platform.DefaultHistory {
 					b.Fatal(len(page), err)
 				}
 			}
+			report()
 		})
 	}
 }

@@ -88,12 +88,14 @@ func BenchmarkSearch(b *testing.B) {
 			{"mention", platform.History{Mentions: "Ann"}, min(size/1000, 50)},
 		} {
 			b.Run(fmt.Sprintf("messages=%d/%s", size, c.name), func(b *testing.B) {
+				report := actortest.CPU(b)
 				for b.Loop() {
 					page, err := w.Platform.Messages(context.Background(), owner, room, c.h)
 					if err != nil || c.hits >= 0 && len(page) != c.hits {
 						b.Fatal(len(page), err)
 					}
 				}
+				report()
 			})
 		}
 		w.Stop()

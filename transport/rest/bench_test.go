@@ -48,6 +48,7 @@ func BenchmarkHistory(b *testing.B) {
 	r := httptest.NewRequest(http.MethodGet, "/api/agencies/"+room+"/messages", nil)
 	r.Header.Set("Authorization", "Bearer "+token)
 	b.ReportAllocs()
+	report := actortest.CPU(b)
 	for b.Loop() {
 		rec := httptest.NewRecorder()
 		api.ServeHTTP(rec, r)
@@ -55,4 +56,5 @@ func BenchmarkHistory(b *testing.B) {
 			b.Fatal(rec.Code, rec.Body.Len())
 		}
 	}
+	report()
 }
