@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 // Kinds of streams. A stream is named kind + "/" + id.
@@ -48,6 +50,7 @@ const (
 	CollectionAgentRunning = "agentrunning" // agent's account id / run id: agency, and when the agent was last heard of
 	CollectionRunEntry     = "runentry"     // run id / number, as in SeqKey: an entry of the server's own record of a run
 	CollectionTranscript   = "transcript"   // run id: the transcript that the agent sent, a JSON array
+	CollectionWord         = "word"         // agency id / word / block of the log: the messages that have the word (see actors/search)
 )
 
 // Indexes of claims.
@@ -80,6 +83,16 @@ func Key(a, b string) string { return a + "/" + b }
 
 // SeqKey is the key of something at a position of an agency's log; keys of one agency sort by sequence.
 func SeqKey(id string, seq uint64) string { return fmt.Sprintf("%s/%016x", id, seq) }
+
+// SeqOfKey is the sequence in a key of SeqKey, 0 for any other key.
+func SeqOfKey(key string) uint64 {
+	_, hex, _ := strings.Cut(key, "/")
+	seq, err := strconv.ParseUint(hex, 16, 64)
+	if err != nil {
+		return 0
+	}
+	return seq
+}
 
 // HashToken is the form in which tokens are stored and looked up (decision 10): lower-case hex of SHA-256. Tokens have
 // more than 128 bits of entropy, so a plain hash is enough and a lookup by it gives nothing away by its timing.

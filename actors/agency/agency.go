@@ -63,7 +63,9 @@ type Agency struct {
 	purges   kernel.Gate[struct{}]                // steps of the clean-up
 	walls    *simplelru.LRU[uint64, *wall]        // reactions to messages, by the messages' places
 	marks    map[string]mark                      // reactions on their way to the store, by their keys there
-	watched  bool                                 // some server here is interested in the events
+	words    wordIndex
+	grain    kernel.Grain
+	watched  bool // some server here is interested in the events
 	outgoing []persistence.Event
 }
 
@@ -107,6 +109,7 @@ func (a *Agency) Snapshot() (uint32, []byte) {
 // Ready implements kernel.Entity. Servers that were interested before are told that the actor is new: they ask again for
 // what they miss.
 func (a *Agency) Ready(g kernel.Grain) {
+	a.grain = g
 	a.watched = a.ports.Publisher.Publish(g.ID(), nil)
 }
 
@@ -185,6 +188,8 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 		a.hideDM(t, c)
 	case ClearDM:
 		a.clearDM(t, c)
+	case Index:
+		a.index(t)
 	case Enter:
 		a.enter(t, c)
 	case AddMember:
@@ -252,5 +257,6 @@ func (a *Agency) commit(t *kernel.Turn, c kernel.Change, answer func(), refused 
 	t.Commit(c, func() {
 		answer()
 		a.outgoing = append(a.outgoing, events...)
+		a.filled(events)
 	}, refused)
 }

@@ -195,8 +195,12 @@ func (a *Agency) end(t *kernel.Turn, by *WireSender, c kernel.Change, answer fun
 	a.commit(t, c, answer, nil)
 }
 
-// purgePage is the number of documents that one step of a clean-up deletes.
-const purgePage = 200
+// purgePage is the number of documents of a kind that one step of a clean-up deletes, purgeWords that of the index of
+// words, which has many small ones.
+const (
+	purgePage  = 200
+	purgeWords = 2000
+)
 
 // Purge takes one step of the clean-up after a dissolved agency. It answers with Purged; the caller asks until all is gone.
 type Purge struct{}
@@ -221,7 +225,11 @@ func (a *Agency) purgeStep(t *kernel.Turn) {
 	kernel.Load(t, func(ctx context.Context, s persistence.Store) (map[string][]persistence.Document, error) {
 		found := map[string][]persistence.Document{}
 		for _, collection := range purged {
-			rows, err := s.Documents(ctx, collection, persistence.Range{Prefix: id + "/", Limit: purgePage})
+			page := purgePage
+			if collection == persistence.CollectionWord {
+				page = purgeWords
+			}
+			rows, err := s.Documents(ctx, collection, persistence.Range{Prefix: id + "/", Limit: page})
 			if err != nil {
 				return nil, err
 			}
@@ -245,7 +253,7 @@ func (a *Agency) purgeStep(t *kernel.Turn) {
 
 // purged are the collections with an agency's documents, whose keys begin with its id.
 var purged = []string{persistence.CollectionMember, persistence.CollectionMessage, persistence.CollectionBan,
-	persistence.CollectionTally, persistence.CollectionReaction, persistence.CollectionAlias}
+	persistence.CollectionTally, persistence.CollectionReaction, persistence.CollectionAlias, persistence.CollectionWord}
 
 func (a *Agency) purgeRows(t *kernel.Turn, found map[string][]persistence.Document) {
 	var c kernel.Change

@@ -44,8 +44,36 @@ func (a *Agency) post(t *kernel.Turn, c Post) {
 		case m.ClientID != "":
 			a.postOnce(t, c.Who, m)
 		default:
-			a.append(t, c.Who, m, nil, nil)
+			a.repliable(t, c.Who, m.ReplyTo, func(err error) {
+				if err != nil {
+					t.Fail(err)
+					return
+				}
+				a.append(t, c.Who, m, nil, nil)
+			})
 		}
+	})
+}
+
+// repliable goes on when the message that a post replies to is there, or when it replies to none.
+func (a *Agency) repliable(t *kernel.Turn, who account.Sender, id string, next func(error)) {
+	if id == "" {
+		next(nil)
+		return
+	}
+	kernel.Load(t, func(ctx context.Context, s persistence.Store) (*Message, error) {
+		return ReadMessage(ctx, s, t.ID(), id)
+	}, func(_ *Message, err error) {
+		if e := kernel.AsError(err); e != nil && e.Code == kernel.CodeNotFound {
+			err = kernel.Invalid("replyTo names no message of this agency")
+		}
+		if err == nil {
+			err = a.ended()
+		}
+		if m, known := a.members.Get(who.ID); err == nil && known && m.Role == "" { // it left, or was made to, meanwhile
+			err = a.errOutsider()
+		}
+		next(err)
 	})
 }
 
@@ -101,7 +129,14 @@ func (a *Agency) postOnce(t *kernel.Turn, who account.Sender, m NewMessage) {
 				a.posts.Leave(key)
 				a.replyEarlier(t, earlier)
 			default:
-				a.claimPost(t, who, m, key)
+				a.repliable(t, who, m.ReplyTo, func(err error) {
+					if err != nil {
+						a.posts.Leave(key)
+						t.Fail(err)
+						return
+					}
+					a.claimPost(t, who, m, key)
+				})
 			}
 		})
 	})
@@ -261,6 +296,7 @@ func (a *Agency) editMessage(t *kernel.Turn, c EditMessage) {
 			return
 		}
 		seq, at := t.Next()
+		terms := a.editTerms(t.ID(), m.Seq, m.Content, content)
 		m.Content, m.EditedAt = content, account.FormatTime(at)
 		stored := *m
 		stored.Reactions = nil
@@ -268,7 +304,7 @@ func (a *Agency) editMessage(t *kernel.Turn, c EditMessage) {
 		a.commit(t, kernel.Change{
 			Events: []persistence.Event{event(evEdited, edition{By: wire(c.Who), Edited: Edited{AgencyID: t.ID(), AgencyID2: t.ID(),
 				MessageID: m.ID, Content: content, Metadata: m.Metadata, EditedAt: *m.EditedAt, Seq: seq}})},
-			Documents: []persistence.DocumentOp{{Collection: persistence.CollectionMessage, Key: persistence.SeqKey(t.ID(), m.Seq), Data: stored.encode()}},
+			Documents: append(terms, persistence.DocumentOp{Collection: persistence.CollectionMessage, Key: persistence.SeqKey(t.ID(), m.Seq), Data: stored.encode()}),
 		}, func() { t.Reply(&Posted{ID: m.ID, Seq: m.Seq, Message: data}) }, nil)
 	})
 }

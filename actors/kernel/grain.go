@@ -66,6 +66,8 @@ type Grain interface {
 	ID() string
 	System() *System
 	Tell(msg any)
+	// Call gives the entity a command of its own, behind what waits in its mailbox. reply must not block.
+	Call(command any, reply func(any, error))
 	Last() uint64
 }
 
@@ -135,6 +137,8 @@ func (g *grain) ID() string      { return g.id }
 func (g *grain) System() *System { return g.sys }
 func (g *grain) Tell(msg any)    { g.process.Tell(msg) }
 func (g *grain) Last() uint64    { return g.seq }
+
+func (g *grain) Call(command any, reply func(any, error)) { g.process.Call(command, reply) }
 
 func (g *grain) Start(p *Process) {
 	g.process, g.sys = p, p.sys

@@ -69,7 +69,7 @@ func (p *Platform) ExploreAgencies(ctx context.Context, id *Identity, g Page) ([
 			return err
 		})
 	} else {
-		records, err = search(ctx, p, explore.Agencies, q, g.Limit, g.Offset, func(ctx context.Context, id string) (*agency.Record, error) {
+		records, err = find(ctx, p, explore.Agencies, q, g.Limit, g.Offset, func(ctx context.Context, id string) (*agency.Record, error) {
 			doc, err := p.Store.Document(ctx, persistence.CollectionAgency, id)
 			if err != nil {
 				return nil, absent(err)
@@ -132,7 +132,7 @@ func (p *Platform) exploreAccounts(ctx context.Context, kind explore.Kind, g Pag
 		return profile, nil
 	}
 	if !blank(g.Text) {
-		return search(ctx, p, kind, q, g.Limit, g.Offset, func(ctx context.Context, id string) (*account.Profile, error) {
+		return find(ctx, p, kind, q, g.Limit, g.Offset, func(ctx context.Context, id string) (*account.Profile, error) {
 			profile, err := load(ctx, id)
 			if err != nil || profile == nil || !q.Matches(profile.Username, profile.DisplayName) {
 				return nil, err

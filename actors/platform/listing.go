@@ -327,7 +327,7 @@ func (p *Platform) searchListing(ctx context.Context, id *Identity, text string,
 		mine[o.row.ID] = true
 	}
 	own = slices.DeleteFunc(own, func(o listed) bool { return !q.Matches(o.row.Slug, o.row.Name) })
-	others, err := search(ctx, p, explore.Agencies, q, MaxFound, 0, func(ctx context.Context, id string) (*agency.Row, error) {
+	others, err := find(ctx, p, explore.Agencies, q, MaxFound, 0, func(ctx context.Context, id string) (*agency.Row, error) {
 		if mine[id] {
 			return nil, nil
 		}

@@ -3,12 +3,14 @@ package platform
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"parley/actors/account"
 	"parley/actors/agency"
 	"parley/actors/command"
 	"parley/actors/kernel"
+	"parley/actors/search"
 	"parley/persistence"
 )
 
@@ -23,10 +25,14 @@ const deletedName = agency.DeletedUsername
 
 // History selects a page of messages: those before and after a message id or a time (both exclusive), the newest Limit of
 // them newest first, or with Ascending the oldest Limit oldest first. Limit 0 means DefaultHistory.
+//
+// With Query only those count that have all its words, in any case, and its "phrases in quotes"; with Mentions only those
+// that mention the username (clients.md 6.4). Queries without a word, or with more than search.MaxQuery, are CodeInvalid.
 type History struct {
-	Limit         int
-	Before, After string
-	Ascending     bool
+	Limit           int
+	Before, After   string
+	Ascending       bool
+	Query, Mentions string
 }
 
 // Messages returns a page of an agency's history; members may read it.
@@ -37,22 +43,17 @@ func (p *Platform) Messages(ctx context.Context, id *Identity, agencyID string, 
 	if h.Limit == 0 {
 		h.Limit = DefaultHistory
 	}
-	r := persistence.Range{Prefix: agencyID + "/", Limit: min(max(h.Limit, 1), MaxHistory), Reverse: !h.Ascending}
-	if h.Before != "" {
-		seq, err := p.position(ctx, agencyID, "before", h.Before, false)
-		if err != nil {
-			return nil, err
-		}
-		r.Before = persistence.SeqKey(agencyID, seq)
+	h.Limit = min(max(h.Limit, 1), MaxHistory)
+	bounds, err := p.bounds(ctx, agencyID, h)
+	if err != nil {
+		return nil, err
 	}
-	if h.After != "" {
-		seq, err := p.position(ctx, agencyID, "after", h.After, true)
-		if err != nil {
-			return nil, err
-		}
-		r.After = persistence.SeqKey(agencyID, seq)
+	var rows []persistence.Document
+	if h.Query != "" || h.Mentions != "" {
+		rows, err = p.search(ctx, agencyID, h, bounds)
+	} else {
+		rows, err = p.page(ctx, agencyID, h, bounds)
 	}
-	rows, err := p.Store.Documents(ctx, persistence.CollectionMessage, r)
 	if err != nil {
 		return nil, kernel.AsError(err)
 	}
@@ -60,28 +61,58 @@ func (p *Platform) Messages(ctx context.Context, id *Identity, agencyID string, 
 	if err != nil {
 		return nil, err
 	}
-	return p.showReactions(ctx, agencyID, page)
+	return page, p.showReactions(ctx, agencyID, rows, page)
+}
+
+// bounds are positions in the log, both exclusive; nil for none.
+type bounds struct{ after, before *uint64 }
+
+func (p *Platform) bounds(ctx context.Context, agencyID string, h History) (b bounds, err error) {
+	if h.Before != "" {
+		seq, err := p.position(ctx, agencyID, "before", h.Before, false)
+		if err != nil {
+			return b, err
+		}
+		b.before = &seq
+	}
+	if h.After != "" {
+		seq, err := p.position(ctx, agencyID, "after", h.After, true)
+		if err != nil {
+			return b, err
+		}
+		b.after = &seq
+	}
+	return b, nil
+}
+
+func (p *Platform) page(ctx context.Context, agencyID string, h History, b bounds) ([]persistence.Document, error) {
+	r := persistence.Range{Prefix: agencyID + "/", Limit: h.Limit, Reverse: !h.Ascending}
+	if b.before != nil {
+		r.Before = persistence.SeqKey(agencyID, *b.before)
+	}
+	if b.after != nil {
+		r.After = persistence.SeqKey(agencyID, *b.after)
+	}
+	return p.Store.Documents(ctx, persistence.CollectionMessage, r)
 }
 
 // showSenders renders a page; the senders of deleted accounts are shown as such.
 func (p *Platform) showSenders(ctx context.Context, rows []persistence.Document) ([]json.RawMessage, error) {
-	alive := map[string]bool{}
+	alive := map[string]bool{} // read anew for each page: a name must not outlive its account
 	page := make([]json.RawMessage, 0, len(rows))
 	for _, d := range rows {
-		var m struct {
-			SenderID string `json:"sender_id"`
-		}
-		if err := json.Unmarshal(d.Data, &m); err != nil {
+		sender, err := agency.SenderOf(d.Data)
+		if err != nil {
 			return nil, kernel.AsError(err)
 		}
-		known, seen := alive[m.SenderID]
+		known, seen := alive[sender]
 		if !seen {
-			_, err := p.Profile(ctx, m.SenderID)
-			if err != nil && !gone(err) {
-				return nil, err
+			_, err := p.Store.Document(ctx, persistence.CollectionAccount, sender)
+			if err != nil && !errors.Is(err, persistence.ErrNotFound) {
+				return nil, kernel.AsError(err)
 			}
 			known = err == nil
-			alive[m.SenderID] = known
+			alive[sender] = known
 		}
 		if known {
 			page = append(page, d.Data)
@@ -155,15 +186,19 @@ func (p *Platform) firstSince(ctx context.Context, agencyID, at string, end uint
 			high = middle
 			continue
 		}
-		m, err := agency.DecodeMessage(rows[0].Data)
+		created, err := agency.CreatedAtOf(rows[0].Data)
 		if err != nil {
 			return 0, kernel.AsError(err)
 		}
-		if m.CreatedAt >= at {
-			high = middle // between middle and m there is nothing
+		if created >= at {
+			high = middle // between middle and this one there is nothing
 			continue
 		}
-		low = m.Seq + 1
+		seq, err := search.SeqOf(agencyID, rows[0].Key)
+		if err != nil {
+			return 0, kernel.AsError(err)
+		}
+		low = seq + 1
 	}
 	return high, nil
 }

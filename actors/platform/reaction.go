@@ -21,37 +21,32 @@ func (p *Platform) React(ctx context.Context, id *Identity, agencyID, messageID,
 	return r, nil
 }
 
-// showReactions puts the reactions into a page of history, in whatever order it is. It walks messages and tallies side by
-// side, so that a page costs one read, and a page with gaps, such as the result of a search, no more than one a message.
-func (p *Platform) showReactions(ctx context.Context, agencyID string, page []json.RawMessage) ([]json.RawMessage, error) {
-	places := make(map[string]int, len(page)) // key of the tally: place on the page
-	seqs := make([]uint64, len(page))
-	for i, doc := range page {
-		var m struct {
-			Seq uint64 `json:"seq"`
-		}
-		if err := json.Unmarshal(doc, &m); err != nil {
-			return nil, kernel.AsError(err)
-		}
-		places[persistence.SeqKey(agencyID, m.Seq)], seqs[i] = i, m.Seq
+// showReactions puts the reactions into a page of history, in whatever order it is; rows are its messages as they are
+// stored. It walks messages and tallies side by side, so that a page costs one read, and a page with gaps, such as the
+// result of a search, no more than one a message.
+func (p *Platform) showReactions(ctx context.Context, agencyID string, rows []persistence.Document, page []json.RawMessage) error {
+	places := make(map[string]int, len(rows)) // by the key that message and tally have in common
+	seqs := make([]uint64, len(rows))
+	for i, r := range rows {
+		places[r.Key], seqs[i] = i, persistence.SeqOfKey(r.Key)
 	}
 	slices.Sort(seqs)
 	for len(seqs) > 0 {
-		rows, err := p.Store.Documents(ctx, persistence.CollectionTally, persistence.Range{Prefix: agencyID + "/",
+		tallies, err := p.Store.Documents(ctx, persistence.CollectionTally, persistence.Range{Prefix: agencyID + "/",
 			After: persistence.SeqKey(agencyID, seqs[0]-1), Before: persistence.SeqKey(agencyID, seqs[len(seqs)-1]+1), Limit: len(page)})
 		if err != nil {
-			return nil, kernel.AsError(err)
+			return kernel.AsError(err)
 		}
-		if len(rows) == 0 {
-			break
+		if len(tallies) == 0 {
+			return nil
 		}
-		for _, r := range rows {
-			if i, ok := places[r.Key]; ok {
-				page[i] = agency.ShowReactions(page[i], r.Data)
+		for _, t := range tallies {
+			if i, ok := places[t.Key]; ok {
+				page[i] = agency.ShowReactions(page[i], t.Data)
 			}
 		}
-		read := rows[len(rows)-1].Key
-		seqs = slices.DeleteFunc(seqs, func(seq uint64) bool { return persistence.SeqKey(agencyID, seq) <= read })
+		read := persistence.SeqOfKey(tallies[len(tallies)-1].Key)
+		seqs = slices.DeleteFunc(seqs, func(seq uint64) bool { return seq <= read })
 	}
-	return page, nil
+	return nil
 }

@@ -3,115 +3,78 @@ package platform
 import (
 	"context"
 	"errors"
-	"strings"
+	"time"
 
 	"parley/actors/agency"
-	"parley/actors/explore"
 	"parley/actors/kernel"
+	"parley/actors/search"
 	"parley/persistence"
 )
 
-// Limits of one search.
-const (
-	// MaxFound is the largest number of results of one search.
-	MaxFound = 1000
-	// maxCandidates is how many records one search reads at most to judge them.
-	maxCandidates = 1000
-	// maxWalked is how many places of the index it looks at, those before the offset included.
-	maxWalked = 2*MaxExploreOffset + maxCandidates
-	// leastPage and mostPage bound one read of the index.
-	leastPage = 32
-	mostPage  = 1000
-)
+// indexRetry is when a search that met an index in the making may be tried again.
+const indexRetry = 2 * time.Second
 
-// loader reads what an id of the index stands for; nil when it is not there or does not match.
-type loader[T any] func(ctx context.Context, id string) (*T, error)
-
-// searching is one search on its way.
-type searching[T any] struct {
-	load  loader[T]
-	skip  int
-	limit int
-	seen  map[string]bool
-	found []*T
-	read  int
-}
-
-func (s *searching[T]) over() bool { return len(s.found) >= s.limit || s.read >= maxCandidates }
-
-// take looks at one candidate. Each counts once, under however many words it is found.
-func (s *searching[T]) take(ctx context.Context, id string, sure bool) error {
-	if s.seen[id] {
-		return nil
-	}
-	s.seen[id] = true
-	if sure && s.skip > 0 {
-		s.skip--
-		return nil
-	}
-	s.read++
-	it, err := s.load(ctx, id)
-	switch {
-	case err != nil || it == nil:
-		return err
-	case s.skip > 0:
-		s.skip--
-	default:
-		s.found = append(s.found, it)
-	}
-	return nil
-}
-
-// search finds what matches a query: what bears it as its handle, then the others in the order of the words that they are
-// found under. Its cost does not depend on how many things there are.
-func search[T any](ctx context.Context, p *Platform, kind explore.Kind, q explore.Query, limit, offset int, load loader[T]) ([]*T, error) {
-	s := &searching[T]{load: load, skip: offset, limit: limit, seen: map[string]bool{}}
-	if q.Empty() {
-		return nil, nil
-	}
-	id, err := p.bearer(ctx, kind, q.Handle)
-	if err == nil && id != "" {
-		err = s.take(ctx, id, false)
-	}
-	walked := 0
-	for _, prefix := range q.Prefixes(kind) {
-		for after := ""; err == nil && !s.over() && walked < maxWalked; {
-			var page []persistence.Document
-			page, err = p.Store.Documents(ctx, persistence.CollectionTerm, persistence.Range{Prefix: prefix, After: after,
-				Limit: min(max(s.skip+s.limit-len(s.found), leastPage), mostPage)})
-			if err != nil || len(page) == 0 {
-				break
-			}
-			walked += len(page)
-			after = page[len(page)-1].Key
-			for i := 0; i < len(page) && err == nil && !s.over(); i++ {
-				err = s.take(ctx, explore.IDOf(page[i].Key), q.Exact())
-			}
+// search returns the documents of a page of hits. No page ends early unsaid: what is too much work is an error.
+func (p *Platform) search(ctx context.Context, agencyID string, h History, b bounds) ([]persistence.Document, error) {
+	handle := ""
+	if h.Mentions != "" {
+		var ok bool
+		if handle, ok = search.Handle(h.Mentions); !ok {
+			return nil, kernel.Invalid("mentions must be a username")
 		}
 	}
+	q, err := search.Parse(h.Query, handle)
+	switch {
+	case errors.Is(err, search.ErrNoWords):
+		return nil, kernel.Invalid("q must have a word to look for: letters, digits or symbols")
+	case errors.Is(err, search.ErrManyWords):
+		return nil, kernel.Invalid("q must have at most %d words", search.MaxQuery)
+	case err != nil:
+		return nil, err
+	}
+	r := search.Request{Store: p.Store, Agency: agencyID, Query: q, Limit: h.Limit, Ascending: h.Ascending, Content: agency.ContentOf}
+	if b.after != nil {
+		r.After = *b.after
+	}
+	if b.before != nil {
+		if r.Before = *b.before; r.Before <= 1 {
+			return nil, nil // nothing is before the first
+		}
+	}
+	found, err := search.Find(ctx, r)
+	if found.Behind {
+		p.Directory.Call(agency.Ref(agencyID), agency.Index{}, func(any, error) {}) // the next search finds more of it done
+	}
+	var broad *search.BroadError
+	switch {
+	case errors.Is(err, search.ErrBehind):
+		return nil, &kernel.Error{Code: kernel.CodeOverloaded, RetryAfter: indexRetry,
+			Message: "the messages of this agency are still being indexed; try again shortly"}
+	case errors.As(err, &broad):
+		return nil, p.tooBroad(ctx, agencyID, h, broad)
+	}
+	return found.Messages, err
+}
+
+// tooBroad says from where on a search that was given up can go on.
+func (p *Platform) tooBroad(ctx context.Context, agencyID string, h History, e *search.BroadError) error {
+	r := persistence.Range{Prefix: agencyID + "/", After: persistence.SeqKey(agencyID, e.Reached), Limit: 1}
+	cursor, other := "before", "after"
+	if h.Ascending {
+		r.After, r.Before, r.Reverse = "", persistence.SeqKey(agencyID, e.Reached), true
+		cursor, other = other, cursor
+	}
+	seen, err := p.Store.Documents(ctx, persistence.CollectionMessage, r)
 	if err != nil {
-		return nil, kernel.AsError(err)
+		return err
 	}
-	return s.found, nil
-}
-
-// bearer finds who has exactly this handle, empty for nobody.
-func (p *Platform) bearer(ctx context.Context, kind explore.Kind, handle string) (string, error) {
-	index := persistence.ClaimUsername
-	if kind == explore.Agencies {
-		index = persistence.ClaimSlug
+	if len(seen) == 0 {
+		return kernel.Invalid("q asks for too much in one request; give rarer words, or bounds with before and after")
 	}
-	if handle == "" || len(handle) > agency.MaxSlug {
-		return "", nil
+	m, err := agency.DecodeMessage(seen[0].Data)
+	if err != nil {
+		return err
 	}
-	claim, err := p.Store.Claim(ctx, index, strings.ToLower(handle))
-	return claim.Owner, absent(err)
-}
-
-// absent takes what is not there for no error.
-func absent(err error) error {
-	if errors.Is(err, persistence.ErrNotFound) {
-		return nil
-	}
-	return err
+	return kernel.Invalid("q asks for too much in one request; give rarer words, or go on with %s=%s (the %d hits up to there come with %s=%s)",
+		cursor, m.ID, e.Found, other, m.CreatedAt)
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"time"
@@ -116,6 +117,11 @@ func (c *call) query() *query { return parseQuery(c.r.URL.RawQuery) }
 
 // answer writes a JSON answer.
 func (c *call) answer(status int, v any) error { return write(c.w, status, v) }
+
+// answerRaw writes a JSON array of values that are JSON already; it is never null.
+func (c *call) answerRaw(status int, items []json.RawMessage) error {
+	return c.answer(status, array(items))
+}
 
 // ok answers where there is nothing to say.
 func (c *call) ok() error { return c.answer(http.StatusOK, done) }

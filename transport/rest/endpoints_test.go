@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"strings"
 	"testing"
 
 	"parley/transport/rest/scenario"
@@ -108,6 +109,16 @@ func TestMessages(t *testing.T) {
 		{step{Name: "order is unknown", URL: at + "?order=up", Token: userToken, Status: 400, Want: []string{"order must be asc or desc"}}, "-"},
 		{step{Name: "cursor is not UTF-8", URL: at + "?before=%ff", Token: userToken, Status: 400, Want: []string{"before is not valid UTF-8"}}, "-"},
 		{step{Name: "badly escaped is taken as typed", URL: at + "?before=100%", Token: userToken, Status: 200}, `Messages g1 50 "100%" "" false`},
+		{step{Name: "search", URL: at + "?q=%22rain+in%22+Spain&mentions=%40ann&limit=7&order=asc&before=m9&after=m1", Token: userToken, Status: 200},
+			`Search g1 7 "m9" "m1" true "\"rain in\" Spain" "@ann"`},
+		{step{Name: "search without words is history", URL: at + "?q=&mentions=", Token: userToken, Status: 200}, `Messages g1 50 "" "" false`},
+		{step{Name: "longest search", URL: at + "?q=" + strings.Repeat("x", MaxQueryValue), Token: userToken, Status: 200}, ""},
+		{step{Name: "search is too long", URL: at + "?q=" + strings.Repeat("x", MaxQueryValue+1), Token: userToken, Status: 400, Want: []string{"q is longer than 256 bytes"}}, "-"},
+		{step{Name: "search is not UTF-8", URL: at + "?q=%ff", Token: userToken, Status: 400, Want: []string{"q is not valid UTF-8"}}, "-"},
+		{step{Name: "mention is not UTF-8", URL: at + "?mentions=%ff", Token: userToken, Status: 400, Want: []string{"mentions is not valid UTF-8"}}, "-"},
+		{step{Name: "search needs a member", URL: at + "?q=x", Status: 401}, "-"},
+		{step{Name: "search in nothing", URL: "/api/agencies/absent/messages?q=x", Token: userToken, Status: 404}, ""},
+		{step{Name: "search while the index is written", URL: "/api/agencies/overloaded/messages?q=x", Token: userToken, Status: 503, WantHeader: map[string]string{"Retry-After": "1"}}, ""},
 		{step{Name: "post", URL: at, Token: userToken, Body: `{"content":"hi","type":"chat","metadata":{"a": 1},"reply_to":"m0","clientId":"k"}`, Status: 201,
 			Want: []string{`{"id":"m1","seq":7,"ok":true,"messageId":"m1"}`}}, `Post g1|hi|chat|{"a": 1}|m0|k`},
 		{step{Name: "post again", URL: at, Token: userToken, Body: `{"content":"hi","client_id":"again"}`, Status: 200, Want: []string{`"messageId":"m1"`}}, `Post g1|hi||||again`},

@@ -404,10 +404,13 @@ func (f *fake) Leave(_ context.Context, _ *platform.Identity, agencyID string) e
 
 func (f *fake) Messages(_ context.Context, _ *platform.Identity, agencyID string, q platform.History) ([]json.RawMessage, error) {
 	f.note("Messages %s %d %q %q %v", agencyID, q.Limit, q.Before, q.After, q.Ascending)
-	if f.empty {
-		return nil, f.or(nil)
+	if q.Query != "" || q.Mentions != "" {
+		f.note("Search %s %d %q %q %v %q %q", agencyID, q.Limit, q.Before, q.After, q.Ascending, q.Query, q.Mentions)
 	}
-	return []json.RawMessage{json.RawMessage(`{"id":"m1","content":"[spinner] <b>"}`)}, f.or(nil)
+	if f.empty {
+		return nil, f.or(faults[agencyID])
+	}
+	return []json.RawMessage{json.RawMessage(`{"id":"m1","content":"[spinner] <b>"}`)}, f.or(faults[agencyID])
 }
 
 func (f *fake) Command(_ context.Context, _ *platform.Identity, agencyID, content string) (command.Result, error) {

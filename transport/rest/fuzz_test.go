@@ -51,7 +51,7 @@ func FuzzForm(f *testing.F) {
 
 // FuzzQuery checks that what is passed on is clean, and that properly escaped values are read as written.
 func FuzzQuery(f *testing.F) {
-	for _, s := range []string{"limit=10&before=m1&order=asc", "before=100%", "after=%ff", "limit=1e3", "a;b=c&&=", "limit=+5", "order=ASC", "before=a&before=b", "limit=-99999999999999999999"} {
+	for _, s := range []string{"limit=10&before=m1&order=asc", "before=100%", "after=%ff", "limit=1e3", "a;b=c&&=", "limit=+5", "order=ASC", "before=a&before=b", "limit=-99999999999999999999", "q=%22a+b%22&mentions=@x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -62,7 +62,7 @@ func FuzzQuery(f *testing.F) {
 			if h.Limit < 1 || h.Limit > maxMessages {
 				t.Fatalf("limit %d", h.Limit)
 			}
-			for _, v := range []string{h.Before, h.After} {
+			for _, v := range []string{h.Before, h.After, h.Query, h.Mentions} {
 				if !utf8.ValidString(v) || len(v) > MaxQueryValue {
 					t.Fatalf("cursor %q", v)
 				}

@@ -32,7 +32,7 @@ func (a *API) listMessages(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, list(found))
+	return c.answerRaw(http.StatusOK, found)
 }
 
 // postMessage answers 200 instead of 201 when clientId found the earlier message (decision 40).
@@ -98,6 +98,8 @@ func history(q *query) (platform.History, error) {
 		Before:    q.Text("before"),
 		After:     q.Text("after"),
 		Ascending: q.Ascending(),
+		Query:     q.Text("q"),
+		Mentions:  q.Text("mentions"),
 	}
 	return h, q.Err()
 }
