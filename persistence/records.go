@@ -25,6 +25,7 @@ const (
 	CollectionOwned      = "owned"      // owner's account id / agent's account id: empty
 	CollectionMessage    = "message"    // agency id / seq (see SeqKey): the message as clients see it
 	CollectionBan        = "ban"        // agency id / account id: reason, moderator and end of a ban
+	CollectionNote       = "note"       // agency id / key: a text that members keep
 )
 
 // Indexes of claims.

@@ -223,46 +223,54 @@ func (a *Agency) purge(t *kernel.Turn, _ Purge) {
 	a.purges.Enter(struct{}{}, func() { t.AfterCommits(func() { a.purgeStep(t) }) })
 }
 
+// leftovers are documents of a dissolved agency.
+type leftovers struct{ members, messages, bans, notes []persistence.Document }
+
 // purgeStep works on what is committed, one step at a time: no row may be counted as gone twice.
 func (a *Agency) purgeStep(t *kernel.Turn) {
-	type rows struct{ members, messages, bans []persistence.Document }
-	id := t.ID()
-	kernel.Load(t, func(ctx context.Context, s persistence.Store) (r rows, err error) {
-		r.members, err = s.Documents(ctx, persistence.CollectionMember, persistence.Range{Prefix: id + "/", Limit: purgePage})
-		if err == nil {
-			r.messages, err = s.Documents(ctx, persistence.CollectionMessage, persistence.Range{Prefix: id + "/", Limit: purgePage})
+	of := persistence.Range{Prefix: t.ID() + "/", Limit: purgePage}
+	kernel.Load(t, func(ctx context.Context, s persistence.Store) (l leftovers, err error) {
+		for _, c := range []struct {
+			collection string
+			rows       *[]persistence.Document
+		}{
+			{persistence.CollectionMember, &l.members}, {persistence.CollectionMessage, &l.messages},
+			{persistence.CollectionBan, &l.bans}, {persistence.CollectionNote, &l.notes},
+		} {
+			if *c.rows, err = s.Documents(ctx, c.collection, of); err != nil {
+				return l, err
+			}
 		}
-		if err == nil {
-			r.bans, err = s.Documents(ctx, persistence.CollectionBan, persistence.Range{Prefix: id + "/", Limit: purgePage})
-		}
-		return r, err
-	}, func(r rows, err error) {
+		return l, nil
+	}, func(l leftovers, err error) {
 		defer a.purges.Leave(struct{}{})
 		switch {
 		case err != nil:
 			t.Fail(err)
-		case len(r.members)+len(r.messages)+len(r.bans) == 0:
+		case len(l.members)+len(l.messages)+len(l.bans)+len(l.notes) == 0:
 			a.purgeOver(t)
 		default:
-			a.purgeRows(t, r.members, r.messages, r.bans)
+			a.purgeRows(t, l)
 		}
 	})
 }
 
-func (a *Agency) purgeRows(t *kernel.Turn, members, messages, bans []persistence.Document) {
+func (a *Agency) purgeRows(t *kernel.Turn, l leftovers) {
 	var c kernel.Change
-	for _, d := range members {
+	for _, d := range l.members {
 		c.Documents = append(c.Documents, memberDocuments(t.ID(), d.Key[len(t.ID())+1:], nil)...)
 	}
-	for _, d := range messages {
-		c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionMessage, Key: d.Key})
+	drop := func(collection string, rows []persistence.Document) {
+		for _, d := range rows {
+			c.Documents = append(c.Documents, persistence.DocumentOp{Collection: collection, Key: d.Key})
+		}
 	}
-	for _, d := range bans {
-		c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionBan, Key: d.Key})
-	}
+	drop(persistence.CollectionMessage, l.messages)
+	drop(persistence.CollectionBan, l.bans)
+	drop(persistence.CollectionNote, l.notes)
 	c.Counters = []persistence.CounterOp{
-		{Name: persistence.CountMemberships, Delta: -int64(len(members))},
-		{Name: persistence.CountMessages, Delta: -int64(len(messages))},
+		{Name: persistence.CountMemberships, Delta: -int64(len(l.members))},
+		{Name: persistence.CountMessages, Delta: -int64(len(l.messages))},
 	}
 	t.Commit(c, func() { t.Reply(Purged{}) }, nil)
 }

@@ -26,6 +26,8 @@ const (
 	evInvited   = "invited"
 	evRevoked   = "revoked"  // an invite
 	evRedeemed  = "redeemed" // an invite; the joining follows from it
+	evNoted     = "noted"
+	evUnnoted   = "unnoted"
 )
 
 // state is what an agency's actor knows without reading. Members are documents: its size does not depend on their number.
@@ -34,6 +36,7 @@ type state struct {
 	// Staff are the members above the rank of member, which is what ownership passes through.
 	Staff     map[string]MemberRecord `json:"staff,omitempty"`
 	Invites   []Invite                `json:"invites,omitempty"` // oldest first, at most keptInvites
+	Notes     map[string]bool         `json:"notes,omitempty"`   // keys, at most MaxNotes
 	Messages  int64                   `json:"messages,omitempty"`
 	Dissolved bool                    `json:"dissolved,omitempty"`
 	Purged    bool                    `json:"purged,omitempty"`
@@ -135,6 +138,12 @@ func (s *state) apply(ev *persistence.Event) error {
 			return err
 		}
 		s.invite(ev.Kind, b)
+	case evNoted, evUnnoted:
+		var b noting
+		if err := decode(&b); err != nil {
+			return err
+		}
+		s.note(ev.Kind, b)
 	case evDissolved:
 		s.Dissolved = true
 	case evPurged:

@@ -43,6 +43,8 @@ type Platform struct {
 	ended chan struct{}
 	tasks sync.WaitGroup
 	post  chan struct{} // wakes the courier
+
+	commands *commandRoom
 }
 
 // New makes sure that the Lobby exists, and starts the errand runner and the courier. Close ends them.
@@ -53,7 +55,7 @@ func New(ctx context.Context, o Options) (*Platform, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &Platform{Options: o, used: newLastUsed(), ended: make(chan struct{}), post: make(chan struct{}, 1)}
+	p := &Platform{Options: o, used: newLastUsed(), ended: make(chan struct{}), post: make(chan struct{}, 1), commands: newCommandRoom()}
 	if err := p.ensureLobby(ctx); err != nil {
 		return nil, err
 	}
@@ -63,8 +65,9 @@ func New(ctx context.Context, o Options) (*Platform, error) {
 	return p, nil
 }
 
-// Close ends the errand runner and the courier.
+// Close ends the errand runner, the courier and the commands that still run.
 func (p *Platform) Close() {
+	p.commands.close()
 	close(p.ended)
 	p.tasks.Wait()
 }

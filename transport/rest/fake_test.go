@@ -11,7 +11,6 @@ import (
 
 	"parley/actors/account"
 	"parley/actors/agency"
-	"parley/actors/command"
 	"parley/actors/kernel"
 	"parley/actors/platform"
 	"parley/persistence"
@@ -318,11 +317,6 @@ func (f *fake) Messages(_ context.Context, _ *platform.Identity, agencyID string
 		return nil, f.or(nil)
 	}
 	return []json.RawMessage{json.RawMessage(`{"id":"m1","content":"[spinner] <b>"}`)}, f.or(nil)
-}
-
-func (f *fake) Command(_ context.Context, _ *platform.Identity, agencyID, content string) (command.Result, error) {
-	f.note("Command %s|%s", agencyID, content)
-	return command.Unknown(content), f.or(faults[agencyID])
 }
 
 func (f *fake) Post(_ context.Context, _ *platform.Identity, agencyID string, m agency.NewMessage) (json.RawMessage, bool, error) {

@@ -59,6 +59,7 @@ func (a *API) routes() []Route {
 	a.bindBans(&t)
 	a.bindInvites(&t)
 	a.bindMessages(&t)
+	a.bindCommands(&t)
 	return t.routes
 }
 
