@@ -38,7 +38,7 @@ func (p *Platform) namedAgent(ctx context.Context, typed string) (*account.Profi
 	}
 }
 
-func commandAgentCreate(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandAgentCreate(ctx context.Context, c *commandCall) (string, error) {
 	persona, _, args := c.args.Take("persona")
 	if args.Len() == 0 {
 		return "", c.usage()
@@ -46,7 +46,7 @@ func commandAgentCreate(p *Platform, ctx context.Context, c *commandCall) (strin
 	return p.makeAgent(ctx, c, NewAgent{Name: args.Word(0), Role: args.Rest(1), Personality: persona.Value})
 }
 
-func commandBoot(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandBoot(ctx context.Context, c *commandCall) (string, error) {
 	persona, given, args := c.args.Take("persona")
 	role, _, args := args.Take("role")
 	n := NewAgent{Name: args.Word(0), Role: role.Value, Personality: persona.Value}
@@ -69,7 +69,7 @@ func (p *Platform) makeAgent(ctx context.Context, c *commandCall, n NewAgent) (s
 		agent.Username, token), nil
 }
 
-func commandAgentVerify(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandAgentVerify(ctx context.Context, c *commandCall) (string, error) {
 	agent, err := p.namedAgent(ctx, c.args.Rest(0))
 	if err != nil {
 		return "", err
@@ -88,7 +88,7 @@ func tokenLine(agent *account.Profile, token string) string {
 	return "Agent token: " + token
 }
 
-func commandAgentList(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandAgentList(ctx context.Context, c *commandCall) (string, error) {
 	agents, err := p.Agents(ctx, c.Who)
 	if err != nil {
 		return "", err
@@ -115,7 +115,7 @@ func (p *Platform) AgentToken(ctx context.Context, id *Identity, agentID string)
 	return token, nil
 }
 
-func commandAgentDetails(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandAgentDetails(ctx context.Context, c *commandCall) (string, error) {
 	agent, err := p.namedAgent(ctx, c.args.Rest(0))
 	if err != nil {
 		return "", err
@@ -136,7 +136,7 @@ func commandAgentDetails(p *Platform, ctx context.Context, c *commandCall) (stri
 	return strings.Join(append(lines, tokenLine(agent, token)), "\n"), nil
 }
 
-func commandAgentToken(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandAgentToken(ctx context.Context, c *commandCall) (string, error) {
 	agent, err := p.namedAgent(ctx, c.args.Rest(0))
 	if err != nil {
 		return "", err
@@ -150,7 +150,7 @@ func commandAgentToken(p *Platform, ctx context.Context, c *commandCall) (string
 
 // commandAgentCustomize sets any key, or without a value clears it (clients.md 5.2). The value is not repeated: it may be
 // a secret.
-func commandAgentCustomize(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandAgentCustomize(ctx context.Context, c *commandCall) (string, error) {
 	here, args := c.args.TakeBare("agency")
 	if args.Len() < c.form.Least {
 		return "", c.usage()
@@ -174,7 +174,7 @@ func commandAgentCustomize(p *Platform, ctx context.Context, c *commandCall) (st
 	}
 }
 
-func commandInviteAgent(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandInviteAgent(ctx context.Context, c *commandCall) (string, error) {
 	agent, err := p.namedAgent(ctx, c.args.Rest(0))
 	if err != nil {
 		return "", err
@@ -190,7 +190,7 @@ func commandInviteAgent(p *Platform, ctx context.Context, c *commandCall) (strin
 func (p *Platform) roleOf(ctx context.Context, c *commandCall, who *account.Profile) (agency.Role, error) {
 	role, err := p.role(ctx, who.ID, c.AgencyID)
 	if err == nil && role == "" {
-		err = kernel.NotFound("%s is not a member of this agency", who.Username)
+		err = kernel.NotFound("this account is not a member of the agency")
 	}
 	return role, err
 }

@@ -32,7 +32,7 @@ func because(reason string) string {
 	return ": " + inLine(reason)
 }
 
-func commandKick(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandKick(ctx context.Context, c *commandCall) (string, error) {
 	reason, args := reasonOf(c.args, 1)
 	who, err := p.namedIn(ctx, args.Word(0))
 	if err != nil {
@@ -45,7 +45,7 @@ func commandKick(p *Platform, ctx context.Context, c *commandCall) (string, erro
 	return "Kicked " + who.Username + because(reason), nil
 }
 
-func commandBan(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandBan(ctx context.Context, c *commandCall) (string, error) {
 	expires, given, args := c.args.Take("expires")
 	words := 1
 	if term := args.Word(1); !given && termForm.MatchString(term) {
@@ -68,7 +68,7 @@ func commandBan(p *Platform, ctx context.Context, c *commandCall) (string, error
 	return text + because(reason), nil
 }
 
-func commandUnban(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandUnban(ctx context.Context, c *commandCall) (string, error) {
 	who, err := p.namedIn(ctx, c.args.Word(0))
 	if err != nil {
 		return "", err
@@ -80,11 +80,11 @@ func commandUnban(p *Platform, ctx context.Context, c *commandCall) (string, err
 	return who.Username + " may come back.", nil
 }
 
-func commandPromote(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandPromote(ctx context.Context, c *commandCall) (string, error) {
 	return p.appoint(ctx, c, agency.Moderator, func(now, next agency.Role) bool { return next.Rank() > now.Rank() })
 }
 
-func commandDemote(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandDemote(ctx context.Context, c *commandCall) (string, error) {
 	return p.appoint(ctx, c, agency.Member, func(now, next agency.Role) bool { return next.Rank() < now.Rank() })
 }
 
@@ -107,7 +107,7 @@ func (p *Platform) appoint(ctx context.Context, c *commandCall, next agency.Role
 		next = agency.AgentRole
 	}
 	if !right(now, next) {
-		return "", kernel.Invalid("%s is %s already; /%s can't make that %s", who.Username, now, c.builtin.Name, next)
+		return "", kernel.Invalid("the role of %s is %s; /%s can't make that %s", who.Username, now, c.builtin.Name, next)
 	}
 	m, err := p.SetRole(ctx, c.Who, c.AgencyID, who.ID, string(next))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // shownNote is how much of a note the list of notes shows, in characters. With MaxNotes keys it is no more than a message.
 const shownNote = 80
 
-func commandSave(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandSave(ctx context.Context, c *commandCall) (string, error) {
 	key := c.args.Word(0)
 	if err := p.SaveNote(ctx, c.Who, c.AgencyID, key, c.args.Rest(1)); err != nil {
 		return "", err
@@ -18,7 +18,7 @@ func commandSave(p *Platform, ctx context.Context, c *commandCall) (string, erro
 }
 
 // commandGet answers with exactly what was saved (clients.md 5.2).
-func commandGet(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandGet(ctx context.Context, c *commandCall) (string, error) {
 	n, err := p.Note(ctx, c.Who, c.AgencyID, c.args.Word(0))
 	if err != nil {
 		return "", err
@@ -26,7 +26,7 @@ func commandGet(p *Platform, ctx context.Context, c *commandCall) (string, error
 	return n.Value, nil
 }
 
-func commandNotes(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandNotes(ctx context.Context, c *commandCall) (string, error) {
 	notes, err := p.Notes(ctx, c.Who, c.AgencyID)
 	if err != nil {
 		return "", err
@@ -45,7 +45,7 @@ func commandNotes(p *Platform, ctx context.Context, c *commandCall) (string, err
 	return strings.Join(lines, "\n"), nil
 }
 
-func commandClearNote(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandClearNote(ctx context.Context, c *commandCall) (string, error) {
 	key := c.args.Word(0)
 	if err := p.ClearNote(ctx, c.Who, c.AgencyID, key); err != nil {
 		return "", err

@@ -15,7 +15,7 @@ import (
 // maxListedAgencies is the number of agencies in an answer of /agency list.
 const maxListedAgencies = 100
 
-func commandAgencyCreate(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandAgencyCreate(ctx context.Context, c *commandCall) (string, error) {
 	private, args := c.args.TakeBare("private")
 	charter, given, args := args.Take("charter")
 	n := agency.NewAgency{Name: args.Rest(0), Private: private}
@@ -32,7 +32,7 @@ func commandAgencyCreate(p *Platform, ctx context.Context, c *commandCall) (stri
 	return fmt.Sprintf("Created %s. Its slug is %s, its id %s.", inLine(made.Name), made.Slug, made.ID), nil
 }
 
-func commandAgencyList(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandAgencyList(ctx context.Context, c *commandCall) (string, error) {
 	list, err := p.Agencies(ctx, c.Who, 0, 0)
 	if err != nil {
 		return "", err
@@ -62,7 +62,7 @@ func commandAgencyList(p *Platform, ctx context.Context, c *commandCall) (string
 	return strings.Join(lines, "\n"), nil
 }
 
-func commandCharter(_ *Platform, _ context.Context, c *commandCall) (string, error) {
+func (*Platform) commandCharter(_ context.Context, c *commandCall) (string, error) {
 	switch {
 	case c.args.Len() > 0:
 		return "", usageError(c.builtin, nil)
@@ -73,11 +73,11 @@ func commandCharter(_ *Platform, _ context.Context, c *commandCall) (string, err
 	}
 }
 
-func commandCharterSet(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandCharterSet(ctx context.Context, c *commandCall) (string, error) {
 	return p.changeCharter(ctx, c, c.args.Raw(), "The charter is set.")
 }
 
-func commandCharterClear(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandCharterClear(ctx context.Context, c *commandCall) (string, error) {
 	return p.changeCharter(ctx, c, "", "The charter is removed.")
 }
 
@@ -90,7 +90,7 @@ func (p *Platform) changeCharter(ctx context.Context, c *commandCall, text, said
 }
 
 // commandInvite takes its limits in any order or as flags: a number of uses, and when the code ends.
-func commandInvite(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandInvite(ctx context.Context, c *commandCall) (string, error) {
 	uses, _, args := c.args.Take("uses")
 	expires, _, args := args.Take("expires")
 	for n := range args.Len() {
@@ -127,7 +127,7 @@ func commandInvite(p *Platform, ctx context.Context, c *commandCall) (string, er
 	return text, nil
 }
 
-func commandLeave(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandLeave(ctx context.Context, c *commandCall) (string, error) {
 	if err := p.Leave(ctx, c.Who, c.AgencyID); err != nil {
 		return "", err
 	}

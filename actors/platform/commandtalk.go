@@ -24,7 +24,7 @@ const (
 )
 
 // commandHelp answers with lines that clients read: "/name — description", and nothing else (clients.md 5.2).
-func commandHelp(_ *Platform, _ context.Context, c *commandCall) (string, error) {
+func (*Platform) commandHelp(_ context.Context, c *commandCall) (string, error) {
 	var lines []string
 	if c.args.Len() == 0 {
 		for _, b := range command.Builtins() {
@@ -44,12 +44,12 @@ func commandHelp(_ *Platform, _ context.Context, c *commandCall) (string, error)
 }
 
 // commandCustom has one line per custom command, or one that says "no custom" (clients.md 5.2).
-func commandCustom(_ *Platform, _ context.Context, _ *commandCall) (string, error) {
+func (*Platform) commandCustom(_ context.Context, _ *commandCall) (string, error) {
 	return "There are no custom commands in this agency.", nil
 }
 
 // commandWho has a line per member; agents carry [agent] in it (clients.md 5.2).
-func commandWho(p *Platform, ctx context.Context, c *commandCall) (string, error) {
+func (p *Platform) commandWho(ctx context.Context, c *commandCall) (string, error) {
 	members, err := p.Members(ctx, c.Who, c.AgencyID, maxWho, "")
 	if err != nil {
 		return "", err
@@ -75,7 +75,7 @@ func commandWho(p *Platform, ctx context.Context, c *commandCall) (string, error
 	return strings.Join(lines, "\n"), nil
 }
 
-func commandWhoami(_ *Platform, _ context.Context, c *commandCall) (string, error) {
+func (*Platform) commandWhoami(_ context.Context, c *commandCall) (string, error) {
 	kind := "a user"
 	if c.Who.Type == account.Agent {
 		kind = "an agent"
@@ -84,23 +84,25 @@ func commandWhoami(_ *Platform, _ context.Context, c *commandCall) (string, erro
 		inLine(c.room.Name), c.Who.ID), nil
 }
 
-func commandEcho(_ *Platform, _ context.Context, c *commandCall) (string, error) { return c.args.Raw(), nil }
+func (*Platform) commandEcho(_ context.Context, c *commandCall) (string, error) {
+	return c.args.Raw(), nil
+}
 
-func commandMe(_ *Platform, _ context.Context, c *commandCall) (string, error) {
+func (*Platform) commandMe(_ context.Context, c *commandCall) (string, error) {
 	c.post.Type = "action"
 	return c.args.Raw(), nil
 }
 
-func commandPing(*Platform, context.Context, *commandCall) (string, error) { return "pong", nil }
+func (*Platform) commandPing(context.Context, *commandCall) (string, error) { return "pong", nil }
 
-func commandTime(p *Platform, _ context.Context, _ *commandCall) (string, error) {
+func (p *Platform) commandTime(_ context.Context, _ *commandCall) (string, error) {
 	return *account.FormatTime(p.Now().UnixMilli()), nil
 }
 
 var diceForm = regexp.MustCompile(`^([0-9]{0,3})[dD]([0-9]{1,4})([+-][0-9]{1,5})?$`)
 
 // commandRoll answers "2d6: 3 + 5 = 8".
-func commandRoll(_ *Platform, _ context.Context, c *commandCall) (string, error) {
+func (*Platform) commandRoll(_ context.Context, c *commandCall) (string, error) {
 	dice := strings.Join(strings.Fields(c.args.Rest(0)), "")
 	if dice == "" {
 		dice = "d6"

@@ -44,7 +44,7 @@ type Platform struct {
 	tasks sync.WaitGroup
 	post  chan struct{} // wakes the courier
 
-	commands *commandRoom
+	commands *runningCommands
 }
 
 // New makes sure that the Lobby exists, and starts the errand runner and the courier. Close ends them.
@@ -55,7 +55,7 @@ func New(ctx context.Context, o Options) (*Platform, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &Platform{Options: o, used: newLastUsed(), ended: make(chan struct{}), post: make(chan struct{}, 1), commands: newCommandRoom()}
+	p := &Platform{Options: o, used: newLastUsed(), ended: make(chan struct{}), post: make(chan struct{}, 1), commands: newRunningCommands()}
 	if err := p.ensureLobby(ctx); err != nil {
 		return nil, err
 	}
