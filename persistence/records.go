@@ -26,6 +26,10 @@ const (
 	CollectionMessage    = "message"    // agency id / seq (see SeqKey): the message as clients see it
 	CollectionBan        = "ban"        // agency id / account id: reason, moderator and end of a ban
 	CollectionNote       = "note"       // agency id / key: a text that members keep
+	CollectionTally      = "tally"      // agency id / seq (see SeqKey): a message's reactions as clients see them
+	CollectionReaction   = "reaction"   // agency id / seq / …: who reacted to a message with what, and in which order
+	CollectionDM         = "dm"         // account id / agency id: a direct message as one of the two sees it
+	CollectionOpenedDM   = "dm-opened"  // opener's account id / agency id: empty; what counts towards the opener's limit
 )
 
 // Indexes of claims.
@@ -38,6 +42,8 @@ const (
 	ClaimVerify   = "verify"   // hash of the token in a claim's mail: account id of who wants to claim
 	ClaimPost     = "post"     // agency id / sender id / client id: idempotency of posts, with an expiry
 	ClaimInvite   = "invite"   // invite code: agency id
+	ClaimWallet   = "wallet"   // lower-case address: account id
+	ClaimPayment  = "payment"  // network / lower-case hash of a transaction: key of the message that reports it
 )
 
 // Counters, changed in the batch that changes what they count.

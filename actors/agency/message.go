@@ -26,9 +26,11 @@ type Message struct {
 	Seq               uint64          `json:"seq"`
 	AgencyID          string          `json:"agency_id"`
 	AgencyID2         string          `json:"agencyId"`
+	DM                bool            `json:"dm,omitempty"` // in a direct message
 	Content           string          `json:"content"`
 	Type              string          `json:"type"`
 	Metadata          json.RawMessage `json:"metadata"`
+	Reactions         Reactions       `json:"reactions"` // stored apart, see ShowReactions
 	SenderID          string          `json:"sender_id"`
 	SenderUsername    string          `json:"sender_username"`
 	Username          string          `json:"username"`
@@ -72,7 +74,7 @@ type NewMessage struct {
 }
 
 // serverKeys are metadata keys that only the server sets (clients.md 4.1).
-var serverKeys = []string{"webhook", "run_id"}
+var serverKeys = []string{"webhook", "run_id", PaymentKey}
 
 // Check applies the rules of decision 21 and returns the message in its final form.
 func (n NewMessage) Check() (NewMessage, error) {

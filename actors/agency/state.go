@@ -28,18 +28,25 @@ const (
 	evRedeemed  = "redeemed" // an invite; the joining follows from it
 	evNoted     = "noted"
 	evUnnoted   = "unnoted"
+	evSkill     = "skill" // installed or uninstalled
+	evReacted   = "reacted"
+	evCleared   = "cleared" // a direct message; the deletions follow from it
 )
 
 // state is what an agency's actor knows without reading. Members are documents: its size does not depend on their number.
 type state struct {
 	Record
 	// Staff are the members above the rank of member, which is what ownership passes through.
-	Staff     map[string]MemberRecord `json:"staff,omitempty"`
-	Invites   []Invite                `json:"invites,omitempty"` // oldest first, at most keptInvites
-	Notes     map[string]bool         `json:"notes,omitempty"`   // keys, at most MaxNotes
-	Messages  int64                   `json:"messages,omitempty"`
-	Dissolved bool                    `json:"dissolved,omitempty"`
-	Purged    bool                    `json:"purged,omitempty"`
+	Staff    map[string]MemberRecord `json:"staff,omitempty"`
+	Invites  []Invite                `json:"invites,omitempty"` // oldest first, at most keptInvites
+	Notes    map[string]bool         `json:"notes,omitempty"`   // keys, at most MaxNotes
+	Messages int64                   `json:"messages,omitempty"`
+	// Cleared is up to where a direct message's messages are being deleted or have been, and ClearedBy who wanted that.
+	Cleared   uint64     `json:"cleared,omitempty"`
+	ClearedBy WireSender `json:"clearedBy,omitzero"`
+
+	Dissolved bool `json:"dissolved,omitempty"`
+	Purged    bool `json:"purged,omitempty"`
 }
 
 // founding is the body of evFounded.
@@ -109,7 +116,13 @@ func (s *state) apply(ev *persistence.Event) error {
 	switch ev.Kind {
 	case evMessage:
 		s.Messages++
-	case evEdited:
+	case evEdited, evReacted:
+	case evCleared:
+		var b clearing
+		if err := decode(&b); err != nil {
+			return err
+		}
+		s.Cleared, s.ClearedBy = b.UpTo, b.By
 	case evDeleted:
 		s.Messages--
 	case evFounded:
@@ -144,6 +157,12 @@ func (s *state) apply(ev *persistence.Event) error {
 			return err
 		}
 		s.note(ev.Kind, b)
+	case evSkill:
+		var b skillChange
+		if err := decode(&b); err != nil {
+			return err
+		}
+		s.Skills = b.apply(s.Skills)
 	case evDissolved:
 		s.Dissolved = true
 	case evPurged:
@@ -156,6 +175,9 @@ func (s *state) apply(ev *persistence.Event) error {
 
 func (s *state) move(ev *persistence.Event, b movement) {
 	s.MemberCount = b.Count
+	if s.Kind == DM && ev.Kind == evLeft {
+		s.Pair = s.withoutPeer(b.Member.ID)
+	}
 	old, was := s.Staff[b.Member.ID]
 	switch {
 	case ev.Kind != evJoined && ev.Kind != evRole, b.Role.Rank() <= Member.Rank():

@@ -114,6 +114,9 @@ var builtins = []Builtin{
 	{"demote", "give a member a lower role", []Form{
 		{Args: "<name> [role]", Description: "give a member a lower role, member unless another is named", Who: appointers, Least: 1},
 	}},
+	{"dm", "open a direct message", []Form{
+		{Args: "<name> [message]", Description: "open a direct message with somebody, and say something in it", Who: anyMember, Least: 1, Private: true},
+	}},
 	{"echo", "say something back", []Form{
 		{Args: "<text>", Description: "say something back", Who: anyMember, Least: 1},
 	}},
@@ -150,6 +153,11 @@ var builtins = []Builtin{
 	}},
 	{"save", "keep a note for this agency", []Form{
 		{Args: "<key> <value>", Description: "keep a note under a key, in place of an earlier one", Who: anyMember, Least: 2},
+	}},
+	{"skill", "install, remove or list the skills of this agency", []Form{
+		{Sub: "install", Args: "<name>", Description: "install a skill of the platform", Who: admins, Least: 1},
+		{Sub: "uninstall", Args: "<name>", Description: "remove an installed skill", Who: admins, Least: 1},
+		{Sub: "list", Description: "list the skills, the installed ones first", Who: anyMember, Private: true},
 	}},
 	{"time", "show the time of the server", []Form{
 		{Description: "show the time of the server in UTC", Who: anyMember, Private: true},

@@ -42,15 +42,15 @@ func latest(t *testing.T, w *actortest.World, room string) *agency.Message {
 	return m
 }
 
-// said is a step of a scenario: who says what, and what comes back.
-type said struct {
+// utterance is a step of a scenario: who says what, and what comes back.
+type utterance struct {
 	who  *platform.Identity
 	text string
 	want string // a regular expression; a refusal's begins with "!"
 }
 
 // checkSaid takes one step and checks all that holds for every result.
-func checkSaid(t *testing.T, w *actortest.World, room string, s said) command.Result {
+func checkSaid(t *testing.T, w *actortest.World, room string, s utterance) command.Result {
 	t.Helper()
 	before := latest(t, w, room)
 	r, err := typed(w, s.who, room, s.text)
@@ -91,7 +91,7 @@ func TestEveryCommand(t *testing.T) {
 	w.Join(room, bob, eve, mod)
 	w.Room(bob, "Bob's den", true)
 	const token, at = `sk_[0-9a-f]{48}`, `2026-01-\d\dT00:00:00\.\d{3}Z`
-	for _, s := range []said{
+	for _, s := range []utterance{
 		{bob, "/help", `(/[a-z]+ — [^\n—]+\n){20,}/whoami — show who you are here`},
 		{bob, "/HELP /roll", `/roll \[count\]d<sides>\[\+bonus\] — roll dice.*`},
 		{bob, "/help agent", `(/agent [a-z]+.* — [^\n]+\n?){6}`},
@@ -155,6 +155,12 @@ func TestEveryCommand(t *testing.T) {
 		{ann, "/invite soon", `!Expires must be a duration.*`}, {ann, "/invite 1 1d x", `!Usage.*`}, {ann, "/invite @bob", `!People join with a code.*`},
 		{eve, "/invite agent my-bot", `!This agent can be added by its owner alone.*`}, {ann, "/invite agent @my-bot", `Added my-bot to Ann's Reef\.`}, {ann, "/invite agent bob", `!There is no agent called "bob"\.`}, {ann, "/invite agent", `!Usage.*`},
 
+		{bob, "/skill install dice", `!This needs the role admin or higher in the agency\.`}, {ann, "/skill install Dice", `The skill dice is installed: /dice`}, {ann, "/skill install nope", `!There is no such skill; there are .*`},
+		{bob, "/skill list", `dice — installed: [^\n]*\nanalyze — [^\n]*\necho — [^\n]*\npoll — [^\n]*`}, {ann, "/skill uninstall dice", `The skill dice is removed\.`}, {ann, "/skill uninstall dice", `!.*not installed.*`},
+		{ann, "/skill install", `!Usage: /skill install <name>`}, {ann, "/skill", `!Usage: .*`}, {bob, "/skill uninstall dice", `!This needs.*`},
+		{bob, "/dm eve", `The direct message with eve is open\. Its id is \S+\.`}, {bob, `/dm @Eve hello "you"`, `Sent to eve\. The id of the direct message is \S+\.`},
+		{bob, "/dm bob", `!You can't open a direct message with yourself\.`}, {bob, "/dm nobody x", `!There is nobody called nobody\.`}, {bob, "/dm", `!Usage: /dm <name> \[message\]`},
+
 		{ann, "/promote mod", `mod is moderator now\.`}, {eve, "/promote bob", `!This needs the role admin or higher in the agency\.`}, {ann, "/promote mod", `!The role of mod is moderator.*`},
 		{ann, "/promote @Mod ADMIN", `mod is admin now\.`}, {ann, "/demote mod admin", `!The role of mod is admin; /demote can.t make that admin\.`}, {ann, "/demote mod moderator", `mod is moderator now\.`},
 		{ann, "/promote bob king", `!Role must be .*`}, {ann, "/promote nobody", `!There is nobody called nobody\.`}, {ann, "/promote", `!Usage.*`}, {ann, "/demote bob", `!The role of bob is member.*`},
@@ -185,24 +191,24 @@ func TestCommandAgent(t *testing.T) {
 	ann := w.User("ann")
 	room := w.Room(ann, "Room", false)
 	find := regexp.MustCompile(`sk_[0-9a-f]+`)
-	made := find.FindString(checkSaid(t, w, room, said{ann, "/agent create bot coder", `.*`}).Content)
+	made := find.FindString(checkSaid(t, w, room, utterance{ann, "/agent create bot coder", `.*`}).Content)
 	_, _, err := w.Platform.ExchangeAgentToken(ctx, made)
 	actortest.Wants(t, "an unverified agent", err, kernel.CodeForbidden)
-	if again := find.FindString(checkSaid(t, w, room, said{ann, "/agent verify bot", `.*`}).Content); again != made {
+	if again := find.FindString(checkSaid(t, w, room, utterance{ann, "/agent verify bot", `.*`}).Content); again != made {
 		t.Errorf("the token changed from %s to %s", made, again)
 	}
-	if again := find.FindString(checkSaid(t, w, room, said{ann, "/agent details bot", `.*`}).Content); again != made {
+	if again := find.FindString(checkSaid(t, w, room, utterance{ann, "/agent details bot", `.*`}).Content); again != made {
 		t.Errorf("the token changed from %s to %s", made, again)
 	}
 	w.Clock.Advance(account.SealedTokenFor + time.Second)
-	checkSaid(t, w, room, said{ann, "/agent details bot", `.*not kept any more.*`})
+	checkSaid(t, w, room, utterance{ann, "/agent details bot", `.*not kept any more.*`})
 	token, _, err := w.Platform.ExchangeAgentToken(ctx, made)
 	if err != nil {
 		t.Fatal(err)
 	}
 	bot := identify(w, token)
 	for _, s := range []string{"github_token ghp_123456789012 --agency", "agency_addable true", "wallet_allowlisted_hooks a,b  c", "wallet_spend_limit_daily 7", "note " + strings.Repeat("x ", 20)} {
-		checkSaid(t, w, room, said{ann, "/agent customize bot " + s, `Set .*`})
+		checkSaid(t, w, room, utterance{ann, "/agent customize bot " + s, `Set .*`})
 	}
 	config, err := w.Platform.AgentConfig(ctx, bot, bot.ID, room)
 	if err != nil {
@@ -218,7 +224,7 @@ func TestCommandAgent(t *testing.T) {
 	if err != nil || config["github_token"] != nil {
 		t.Errorf("an override holds everywhere: %s, %v", config["github_token"], err)
 	}
-	for _, s := range []said{{bot, "/whoami", `You are bot \(bot\), an agent with the role agent.*`}, {bot, "/save k v", `Saved k\.`}, {bot, "/agent create x2", `!Only users can create agents.*`}, {bot, "/boot x2 y", `!Only users.*`}, {bot, "/agent list", `You have no agents\.`}} {
+	for _, s := range []utterance{{bot, "/whoami", `You are bot \(bot\), an agent with the role agent.*`}, {bot, "/save k v", `Saved k\.`}, {bot, "/agent create x2", `!Only users can create agents.*`}, {bot, "/boot x2 y", `!Only users.*`}, {bot, "/agent list", `You have no agents\.`}} {
 		checkSaid(t, w, room, s)
 	}
 }
@@ -228,9 +234,28 @@ func TestCommandsInTheLobby(t *testing.T) {
 	w := actortest.New(t)
 	ann, bob := w.User("ann"), w.User("bob")
 	w.Join(agency.LobbyID, ann, bob)
-	for _, s := range []said{{ann, "/kick bob", `!The Lobby .*`}, {ann, "/ban bob", `!The Lobby .*`}, {ann, "/promote bob", `!The Lobby .*`}, {ann, "/leave", `!The Lobby can't be left\.`},
+	for _, s := range []utterance{{ann, "/kick bob", `!The Lobby .*`}, {ann, "/ban bob", `!The Lobby .*`}, {ann, "/promote bob", `!The Lobby .*`}, {ann, "/leave", `!The Lobby can't be left\.`},
 		{ann, "/invite", `!The Lobby .*`}, {ann, "/charter", `Everybody is here\.`}, {ann, "/custom", `.*no custom.*`}, {ann, "/save a b", `Saved a\.`}, {bob, "/get a", `b`}} {
 		checkSaid(t, w, agency.LobbyID, s)
+	}
+}
+
+// TestCommandsInADirectMessage: two talk, and nobody is added to it.
+func TestCommandsInADirectMessage(t *testing.T) {
+	w := actortest.New(t)
+	ann, bob := w.User("ann"), w.User("bob")
+	w.Join(agency.LobbyID, ann)
+	room := w.Room(ann, "Room", false)
+	id := regexp.MustCompile(`is (\S+)\.$`).FindStringSubmatch(checkSaid(t, w, room, utterance{ann, `/dm bob hello "you"`, `Sent to bob.*`}).Content)[1]
+	if texts := said(w, bob, id); len(texts) != 1 || texts[0] != `hello "you"` {
+		t.Errorf("%q", texts)
+	}
+	for _, s := range []utterance{{bob, "/echo hi", `hi`}, {bob, "/who", `ann — member\nbob — member`}, {bob, "/save a b", `Saved a\.`}, {ann, "/get a", `b`}, {ann, "/leave", `!.*`}, {ann, "/kick bob", `!.*`},
+		{ann, "/charter set x", `!.*`}, {ann, "/invite", `!.*`}, {ann, "/skill install dice", `!.*`}, {ann, "/agent create helper", `Created the agent helper\..*`}, {ann, "/invite agent helper", `!.*`}, {ann, "/who", `ann — member\nbob — member`}} {
+		checkSaid(t, w, id, s)
+	}
+	if m := latest(t, w, id); !m.DM {
+		t.Errorf("%+v", m)
 	}
 }
 
@@ -350,7 +375,7 @@ func TestCommandsAndTheStore(t *testing.T) {
 	w := actortest.New(t)
 	ann := w.User("ann")
 	room := w.Room(ann, "Room", false)
-	checkSaid(t, w, room, said{ann, "/save a b", `Saved a\.`})
+	checkSaid(t, w, room, utterance{ann, "/save a b", `Saved a\.`})
 	w.Faults.Script(storetest.FailBefore)
 	_, err := typed(w, ann, room, "/echo lost")
 	actortest.Wants(t, "a post that is refused by the store", err, kernel.CodeUnavailable)
@@ -360,7 +385,7 @@ func TestCommandsAndTheStore(t *testing.T) {
 	if r := <-got; r.OK || r.Content == "" || !r.Ephemeral {
 		t.Errorf("%+v", r)
 	}
-	checkSaid(t, w, room, said{ann, "/get a", `b`})
+	checkSaid(t, w, room, utterance{ann, "/get a", `b`})
 
 	p := w.NewPlatform()
 	w.Faults.Always(storetest.Stall)
@@ -415,7 +440,7 @@ func TestWhoIsBounded(t *testing.T) {
 	for i := range 210 {
 		w.Join(room, w.User(fmt.Sprintf("user-with-a-long-name%03d", i)))
 	}
-	lines := strings.Split(checkSaid(t, w, room, said{ann, "/who", `.*`}).Content, "\n")
+	lines := strings.Split(checkSaid(t, w, room, utterance{ann, "/who", `.*`}).Content, "\n")
 	if len(lines) != 201 || lines[200] != "- and 11 more" {
 		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1])
 	}

@@ -60,7 +60,9 @@ func (p *Platform) commandBoot(ctx context.Context, c *commandCall) (string, err
 }
 
 func (p *Platform) makeAgent(ctx context.Context, c *commandCall, n NewAgent) (string, error) {
-	n.AgencyID = c.AgencyID
+	if c.room.Kind != agency.DM { // where nobody can be added: it goes to the Lobby
+		n.AgencyID = c.AgencyID
+	}
 	agent, token, err := p.CreateAgent(ctx, c.Who, n)
 	if err != nil {
 		return "", err

@@ -133,3 +133,23 @@ func (p *Platform) commandLeave(ctx context.Context, c *commandCall) (string, er
 	}
 	return fmt.Sprintf("You left %s.", inLine(c.room.Name)), nil
 }
+
+// commandDM opens a direct message; what is to be said in it never appears in this room.
+func (p *Platform) commandDM(ctx context.Context, c *commandCall) (string, error) {
+	who, err := p.namedIn(ctx, c.args.Word(0))
+	if err != nil {
+		return "", err
+	}
+	v, _, err := p.OpenDM(ctx, c.Who, who.ID)
+	if err != nil {
+		return "", err
+	}
+	text := c.args.After(1).Raw()
+	if text == "" {
+		return fmt.Sprintf("The direct message with %s is open. Its id is %s.", who.Username, v.ID), nil
+	}
+	if _, _, err := p.Post(ctx, c.Who, v.ID, agency.NewMessage{Content: text, ClientID: c.post.ClientID}); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Sent to %s. The id of the direct message is %s.", who.Username, v.ID), nil
+}

@@ -31,6 +31,10 @@ func (c *commandCall) usage() error { return usageError(c.builtin, c.form) }
 
 // handlers are the executors of the table's forms, by name and sub-command.
 var handlers = map[string]commandHandler{
+	"dm":              (*Platform).commandDM,
+	"skill install":   (*Platform).commandSkillInstall,
+	"skill uninstall": (*Platform).commandSkillUninstall,
+	"skill list":      (*Platform).commandSkillList,
 	"help":            (*Platform).commandHelp,
 	"custom":          (*Platform).commandCustom,
 	"who":             (*Platform).commandWho,

@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +15,10 @@ type API struct {
 	origins  map[string]bool
 	realtime map[string]http.Handler
 	scrapes  chan struct{} // a place for each request for metrics
-	inner    http.Handler
+
+	showsSources bool // there is a route for hooks' sources
+
+	inner http.Handler
 }
 
 var _ http.Handler = (*API)(nil)
@@ -29,6 +33,7 @@ func New(o Options) (*API, error) {
 	for _, v := range o.Vendors {
 		a.cookies = append(a.cookies, strings.ToLower(v)+"_token")
 	}
+	a.showsSources = slices.ContainsFunc(a.routes(), func(r Route) bool { return r.Method == http.MethodGet && r.Path == hookSources })
 	a.inner = a.observe(a.crossOrigin(a.router()))
 	return a, nil
 }

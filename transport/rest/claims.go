@@ -9,9 +9,10 @@ import (
 )
 
 func (a *API) bindClaims(t *table) {
-	t.add(http.MethodPost, "/api/agents/claim", Required, a.claimAgent)
+	t.add(http.MethodPost, "/api/agents/claim", Required, a.claimAgent).limit(BudgetClaim)
 	t.add(http.MethodGet, "/api/agents/claim/{code}", Public, a.claimPage)
-	t.add(http.MethodGet, "/api/agents/claim/verify/{token}", Public, a.verifyClaim).Changes = true
+	link := t.add(http.MethodGet, "/api/agents/claim/verify/{token}", Public, a.verifyClaim)
+	link.Changes, link.Lenient = true, true
 }
 
 // claimAgent mails a link to who claims an agent (decision 16).
@@ -67,7 +68,7 @@ var reasons = map[kernel.Code]string{
 }
 
 // verifyClaim is where the link in the mail leads: whatever comes of it is told by a page of the web front end (decision
-// 40).
+// 40), also for what can't be a token at all.
 func (a *API) verifyClaim(c *call) error {
 	result := url.Values{"status": {"success"}}
 	agent, err := a.o.Service.VerifyClaim(c.ctx(), c.param("token"))

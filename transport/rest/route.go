@@ -16,6 +16,9 @@ const (
 	Public   Auth = "public"   // credentials are not looked at
 	Optional Auth = "optional" // a good credential is used, a bad one ignored
 	Required Auth = "required" // session or PAT
+
+	// AgentToken routes take an agent's permanent token and nothing else; the handler looks at it.
+	AgentToken Auth = "agent token"
 )
 
 // Route is one line of the table of endpoints.
@@ -25,6 +28,7 @@ type Route struct {
 	Auth    Auth
 	Budget  string // the rate limit that a request spends; empty for none
 	Changes bool   // a GET that changes state: no HEAD, and the cookie alone needs an own page
+	Lenient bool   // a variable segment that can't be an id is handed on as empty, instead of a 404
 
 	handle func(*call) error
 }
@@ -60,6 +64,11 @@ func (a *API) routes() []Route {
 	a.bindInvites(&t)
 	a.bindMessages(&t)
 	a.bindCommands(&t)
+	a.bindWallets(&t)
+	a.bindBootstrap(&t)
+	a.bindSkills(&t)
+	a.bindReactions(&t)
+	a.bindDMs(&t)
 	return t.routes
 }
 

@@ -23,6 +23,10 @@ type Service interface {
 	invites
 	messages
 	commands
+	wallets
+	skills
+	reactions
+	directMessages
 
 	// Ready fails while the service can't do its work.
 	Ready(ctx context.Context) error
@@ -59,6 +63,7 @@ type agents interface {
 	SetAgentConfig(ctx context.Context, id *platform.Identity, agentID, agencyID string, values map[string]json.RawMessage) (account.Config, error)
 	TransferAgent(ctx context.Context, id *platform.Identity, agentID string, to platform.NewOwner) (agent, owner *account.Profile, err error)
 	DeleteAgent(ctx context.Context, id *platform.Identity, agentID string) error
+	Bootstrap(ctx context.Context, agentToken string) (*platform.Bootstrap, error)
 	AddAgent(ctx context.Context, id *platform.Identity, agencyID string, a platform.AddedAgent) (*platform.AgentAdded, error)
 }
 
@@ -105,6 +110,33 @@ type messages interface {
 
 type commands interface {
 	Command(ctx context.Context, i platform.Invoke) (command.Result, error)
+}
+
+type wallets interface {
+	Wallet(ctx context.Context, id *platform.Identity) (*platform.Wallet, error)
+	RegisterWallet(ctx context.Context, id *platform.Identity, address string) (*platform.Wallet, error)
+	UnregisterWallet(ctx context.Context, id *platform.Identity) error
+	Pay(ctx context.Context, id *platform.Identity, r platform.PaymentReport) (*platform.Paid, error)
+	WalletOwner(ctx context.Context, username string) (*account.Profile, error)
+	Capabilities() platform.Capabilities
+}
+
+type skills interface {
+	Skills(ctx context.Context, id *platform.Identity, agencyID string) (*platform.Skills, error)
+	InstallSkill(ctx context.Context, id *platform.Identity, agencyID, name string) (command.Skill, *platform.Skills, error)
+	UninstallSkill(ctx context.Context, id *platform.Identity, agencyID, name string) (command.Skill, *platform.Skills, error)
+}
+
+type reactions interface {
+	React(ctx context.Context, id *platform.Identity, agencyID, messageID, emoji string, remove bool) (*agency.Reacted, error)
+}
+
+type directMessages interface {
+	OpenDM(ctx context.Context, id *platform.Identity, accountID string) (v *platform.DMView, made bool, err error)
+	DMs(ctx context.Context, id *platform.Identity, limit, offset int) ([]*platform.DMView, error)
+	DMMessages(ctx context.Context, id *platform.Identity, agencyID string, q platform.History) ([]json.RawMessage, error)
+	HideDM(ctx context.Context, id *platform.Identity, agencyID string) error
+	PurgeDM(ctx context.Context, id *platform.Identity, agencyID string) error
 }
 
 var _ Service = (*platform.Platform)(nil)
