@@ -211,10 +211,8 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 		a.revokeInvite(t, c)
 	case Redeem:
 		a.redeem(t, c)
-	case SaveNote:
-		a.saveNote(t, c)
-	case ClearNote:
-		a.clearNote(t, c)
+	case SaveNote, ClearNote:
+		a.notes(t, c)
 	case Update:
 		a.update(t, c)
 	case Dissolve:

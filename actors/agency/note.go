@@ -68,6 +68,16 @@ func CheckNoteKey(key string) error {
 	return nil
 }
 
+// notes executes what changes notes; members may.
+func (a *Agency) notes(t *kernel.Turn, command any) {
+	switch c := command.(type) {
+	case SaveNote:
+		a.saveNote(t, c)
+	case ClearNote:
+		a.clearNote(t, c)
+	}
+}
+
 // SaveNote keeps a text under a key for the members, in place of an earlier one. It answers with kernel.Done; CodeTaken
 // when there are MaxNotes already.
 type SaveNote struct {

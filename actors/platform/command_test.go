@@ -402,6 +402,34 @@ func TestCommandsAndTheStore(t *testing.T) {
 	w.Faults.Release()
 }
 
+// broken is a part of the server with a mistake in it.
+type broken struct{ platform.Live }
+
+func (broken) Online(string) bool { panic("scripted") }
+
+// TestCommandPanics: a mistake in a command costs its invoker an error and nobody else anything.
+func TestCommandPanics(t *testing.T) {
+	w := actortest.New(t)
+	ann := w.User("ann")
+	room := w.Room(ann, "Room", false)
+	o := w.Platform.Options
+	o.Live = broken{}
+	p, err := platform.New(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for range platform.MaxCommands + 1 { // each gives its place back
+		_, err = p.Command(ctx, platform.Invoke{Who: ann, AgencyID: room, Message: agency.NewMessage{Content: "/who"}})
+		actortest.Wants(t, "a command that panics", err, kernel.CodeInternal)
+	}
+	got := make(chan command.Result, 2)
+	p.Run(platform.Invoke{Who: ann, AgencyID: room, Message: agency.NewMessage{Content: "/who"}}, func(r command.Result) { got <- r })
+	if r := <-got; r.OK || r.Content != "Internal error." {
+		t.Errorf("%+v", r)
+	}
+}
+
 // Of many who found the same agency or kick the same member by command at once, each gets an answer, and one kick counts.
 func TestCommandsAtOnce(t *testing.T) {
 	w := actortest.New(t)
