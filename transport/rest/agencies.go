@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"parley/actors/agency"
+	"parley/actors/platform"
 )
 
 // Limits of the lists of agencies and members. Existing clients know no paging and get the whole list, as far as the
@@ -24,15 +25,15 @@ func (a *API) bindAgencies(t *table) {
 
 func (a *API) listAgencies(c *call) error {
 	q := c.query()
-	limit, offset := q.Int("limit", 0, 1, maxPage), q.Int("offset", 0, 0, maxOffset)
+	g := platform.Page{Text: q.Text("q"), Limit: q.Int("limit", 0, 1, maxPage), Offset: q.Int("offset", 0, 0, maxOffset)}
 	if err := q.Err(); err != nil {
 		return err
 	}
-	found, err := a.o.Service.Agencies(c.ctx(), c.id, limit, offset)
+	found, err := a.o.Service.ListAgencies(c.ctx(), c.id, g)
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, list(found))
+	return c.answer(http.StatusOK, found)
 }
 
 func (a *API) createAgency(c *call) error {

@@ -2,6 +2,9 @@ package rest
 
 import (
 	"net/http"
+	"strings"
+
+	"parley/actors/agency"
 )
 
 func (a *API) bindMembers(t *table) {
@@ -12,11 +15,17 @@ func (a *API) bindMembers(t *table) {
 
 func (a *API) listMembers(c *call) error {
 	q := c.query()
-	limit, after := q.Int("limit", 0, 1, maxPage), q.Text("after")
+	limit, after, text := q.Int("limit", 0, 1, maxPage), q.Text("after"), strings.TrimSpace(q.Text("q"))
 	if err := q.Err(); err != nil {
 		return err
 	}
-	found, err := a.o.Service.Members(c.ctx(), c.id, c.param("id"), limit, after)
+	var found []agency.MemberView
+	var err error
+	if text == "" {
+		found, err = a.o.Service.Members(c.ctx(), c.id, c.param("id"), limit, after)
+	} else {
+		found, err = a.o.Service.FindMembers(c.ctx(), c.id, c.param("id"), text, limit, after)
+	}
 	if err != nil {
 		return err
 	}

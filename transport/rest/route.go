@@ -69,6 +69,7 @@ func (a *API) routes() []Route {
 	a.bindSkills(&t)
 	a.bindReactions(&t)
 	a.bindDMs(&t)
+	a.bindExplore(&t)
 	return t.routes
 }
 
