@@ -32,6 +32,7 @@ const (
 	CollectionFollowing  = "following"  // follower's account id / followed account id: since when
 	CollectionFollower   = "follower"   // followed account id / follower's account id: the same, seen from the other side
 	CollectionUpload     = "upload"     // id of a picture: its bytes
+	CollectionNote       = "note"       // agency id / key: a text that members keep
 	CollectionTally      = "tally"      // agency id / seq (see SeqKey): a message's reactions as clients see them
 	CollectionReaction   = "reaction"   // agency id / seq / …: who reacted to a message with what, and in which order
 	CollectionDM         = "dm"         // account id / agency id: a direct message as one of the two sees it

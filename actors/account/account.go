@@ -133,6 +133,8 @@ func (a *Account) Handle(t *kernel.Turn, command any) {
 		a.usePAT(t, c)
 	case Verify:
 		a.verify(t, c)
+	case ShowToken:
+		a.showToken(t, c)
 	case ReplaceToken:
 		a.replaceToken(t, c)
 	case Delete:

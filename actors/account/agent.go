@@ -126,6 +126,19 @@ func (a *Account) verify(t *kernel.Turn, c Verify) {
 	}, func() { t.Reply(&Verified{p, token}) }, nil)
 }
 
+// ShowToken asks for an agent's token without verifying the agent; its owner may. It answers with a string, empty when the
+// token is kept no more (decision 10).
+type ShowToken struct{ By string }
+
+func (a *Account) showToken(t *kernel.Turn, c ShowToken) {
+	if err := a.ownedBy(c.By); err != nil {
+		t.Fail(err)
+		return
+	}
+	token := a.keptToken(t, t.Now().UnixMilli())
+	t.AfterCommits(func() { t.Reply(token) })
+}
+
 func (a *Account) keptToken(t *kernel.Turn, now int64) string {
 	if a.s.SealedToken == nil || a.s.VerifiedAt != 0 && now > a.s.VerifiedAt+SealedTokenFor.Milliseconds() {
 		return ""

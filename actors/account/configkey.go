@@ -3,8 +3,11 @@ package account
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"regexp"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"parley/actors/kernel"
 )
@@ -144,6 +147,31 @@ func setOnProfile(p *stored, agency, key string, value json.RawMessage) (bool, e
 		p.Personality = strings.TrimSpace(s)
 	}
 	return true, nil
+}
+
+// TypedSetting makes the value of a key out of a text that somebody has typed: numbers, truth values and lists (of texts
+// with commas or white space between) where the key wants them, else the text. The empty text clears the key.
+func TypedSetting(name, text string) json.RawMessage {
+	key, _ := canonical(name)
+	text = strings.TrimSpace(text)
+	var v any = text
+	switch {
+	case text == "":
+		return json.RawMessage("null")
+	case key == agencyAddable && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false")):
+		v = strings.EqualFold(text, "true")
+	case key == "wallet_spend_limit_per_tx" || key == "wallet_spend_limit_daily":
+		if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(n, 0) && !math.IsNaN(n) {
+			v = n
+		}
+	case key == "wallet_allowlisted_hooks":
+		v = strings.FieldsFunc(strings.Trim(text, "[]"), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // texts, finite numbers and lists of texts always encode
+	}
+	return b
 }
 
 func decodeText(name string, value json.RawMessage) (string, error) {

@@ -260,7 +260,7 @@ func (w *World) Connect(id *platform.Identity) (*session.Session, *Socket) {
 
 // Open opens a session. The caller closes it.
 func (w *World) Open(id *platform.Identity, socket session.Socket) (*session.Session, error) {
-	return session.Open(session.Options{System: w.System, Directory: w.Local, Registry: w.Registry, Who: id.Sender, ID: id.Session, Socket: socket})
+	return session.Open(session.Options{System: w.System, Directory: w.Local, Registry: w.Registry, Commands: w.Platform, Who: id.Sender, ID: id.Session, Socket: socket})
 }
 
 // Do executes an operation of a session and waits for its answer.

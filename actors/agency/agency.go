@@ -218,6 +218,8 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 		a.revokeInvite(t, c)
 	case Redeem:
 		a.redeem(t, c)
+	case SaveNote, ClearNote:
+		a.notes(t, c)
 	case Update:
 		a.update(t, c)
 	case Dissolve:

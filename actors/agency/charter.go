@@ -253,7 +253,7 @@ func (a *Agency) purgeStep(t *kernel.Turn) {
 
 // purged are the collections with an agency's documents, whose keys begin with its id.
 var purged = []string{persistence.CollectionMember, persistence.CollectionMessage, persistence.CollectionBan,
-	persistence.CollectionTally, persistence.CollectionReaction, persistence.CollectionAlias, persistence.CollectionWord}
+	persistence.CollectionTally, persistence.CollectionReaction, persistence.CollectionAlias, persistence.CollectionWord, persistence.CollectionNote}
 
 func (a *Agency) purgeRows(t *kernel.Turn, found map[string][]persistence.Document) {
 	var c kernel.Change

@@ -76,8 +76,8 @@ type NewMessage struct {
 // serverKeys are metadata keys that only the server sets (clients.md 4.1).
 var serverKeys = []string{"webhook", "run_id", PaymentKey}
 
-// check applies the rules of decision 21 and returns the message in its final form.
-func (n NewMessage) check() (NewMessage, error) {
+// Check applies the rules of decision 21 and returns the message in its final form.
+func (n NewMessage) Check() (NewMessage, error) {
 	content, err := CheckContent(n.Content)
 	if err != nil {
 		return n, err

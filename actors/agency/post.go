@@ -30,7 +30,7 @@ type Posted struct {
 }
 
 func (a *Agency) post(t *kernel.Turn, c Post) {
-	m, err := c.NewMessage.check()
+	m, err := c.NewMessage.Check()
 	if err != nil {
 		t.Fail(err)
 		return

@@ -26,7 +26,9 @@ const (
 	evInvited   = "invited"
 	evRevoked   = "revoked"  // an invite
 	evRedeemed  = "redeemed" // an invite; the joining follows from it
-	evSkill     = "skill"    // installed or uninstalled
+	evNoted     = "noted"
+	evUnnoted   = "unnoted"
+	evSkill     = "skill" // installed or uninstalled
 	evReacted   = "reacted"
 	evCleared   = "cleared" // a direct message; the deletions follow from it
 )
@@ -37,6 +39,7 @@ type state struct {
 	// Staff are the members above the rank of member, which is what ownership passes through.
 	Staff    map[string]MemberRecord `json:"staff,omitempty"`
 	Invites  []Invite                `json:"invites,omitempty"` // oldest first, at most keptInvites
+	Notes    map[string]bool         `json:"notes,omitempty"`   // keys, at most MaxNotes
 	Messages int64                   `json:"messages,omitempty"`
 	// Cleared is up to where a direct message's messages are being deleted or have been, and ClearedBy who wanted that.
 	Cleared   uint64     `json:"cleared,omitempty"`
@@ -148,6 +151,12 @@ func (s *state) apply(ev *persistence.Event) error {
 			return err
 		}
 		s.invite(ev.Kind, b)
+	case evNoted, evUnnoted:
+		var b noting
+		if err := decode(&b); err != nil {
+			return err
+		}
+		s.note(ev.Kind, b)
 	case evSkill:
 		var b skillChange
 		if err := decode(&b); err != nil {

@@ -1,4 +1,5 @@
-// Package command knows what a slash command is and how it is answered (clients.md 5).
+// Package command knows what a slash command is: how its text is taken apart, which ones are built in, and the form of an
+// answer (clients.md 5). It is a leaf; who executes commands is actors/platform.
 package command
 
 import (
@@ -10,6 +11,13 @@ import (
 // maxShown is how much of an unknown command's name is repeated to its sender, in bytes.
 const maxShown = 40
 
+// Types of results (clients.md 3.4).
+const (
+	Chat       = "chat"
+	System     = "system"
+	ToolResult = "tool_result"
+)
+
 // Is reports whether a message is a command: its trimmed content begins with a slash.
 func Is(content string) bool { return strings.HasPrefix(strings.TrimSpace(content), "/") }
 
@@ -18,28 +26,35 @@ type Result struct {
 	OK        bool   `json:"ok"`
 	Command   string `json:"command"` // with its slash
 	Content   string `json:"content"` // never null
-	Type      string `json:"type"`
+	Type      string `json:"type"`    // Chat, System or ToolResult
 	Ephemeral bool   `json:"ephemeral,omitempty"`
+	Queued    bool   `json:"queued,omitempty"`    // accepted; the result follows later
+	MessageID string `json:"messageId,omitempty"` // of the message in the room that shows the result
 }
 
-// Name returns the first token of a command in lower case, with its slash.
-func Name(content string) string {
-	name, _, _ := strings.Cut(strings.TrimSpace(content), " ")
-	if fields := strings.Fields(name); len(fields) > 0 {
-		name = fields[0]
-	}
-	return strings.ToLower(name)
+// Failed is the result of a command that was refused or went wrong: only its invoker sees it. The sentence may not be
+// empty.
+func Failed(i Invocation, sentence string) Result {
+	return Result{Command: i.Shown(), Content: sentence, Type: System, Ephemeral: true}
 }
 
 // Unknown answers a command that nobody handles: visible to its sender, and no error of the connection (clients.md 5.1).
 func Unknown(content string) Result {
-	name := Name(content)
-	if len(name) > maxShown {
-		name = strings.ToValidUTF8(name[:maxShown], "")
-		for !utf8.ValidString(name) {
-			name = name[:len(name)-1]
-		}
-		name += "…"
+	i := Parse(content)
+	if i.Target != "" {
+		return Failed(i, fmt.Sprintf("Unknown command %s: nothing here is called %s.", i.Shown(), cut("@"+i.Target)))
 	}
-	return Result{Command: name, Content: fmt.Sprintf("Unknown command %s.", name), Type: "system", Ephemeral: true}
+	return Failed(i, fmt.Sprintf("Unknown command %s.", i.Shown()))
+}
+
+// cut shortens what a stranger has chosen.
+func cut(s string) string {
+	if len(s) <= maxShown {
+		return s
+	}
+	n := maxShown
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }

@@ -209,7 +209,10 @@ func TestDMIsNoRoom(t *testing.T) {
 			_, err := p.DMMessages(ctx, who, dm, platform.History{})
 			return err
 		},
-		"command": func(who *platform.Identity) error { _, err := p.Command(ctx, who, dm, "/x"); return err },
+		"command": func(who *platform.Identity) error {
+			_, err := p.Command(ctx, platform.Invoke{Who: who, AgencyID: dm, Message: agency.NewMessage{Content: "/x"}})
+			return err
+		},
 		"post": func(who *platform.Identity) error {
 			_, _, err := p.Post(ctx, who, dm, agency.NewMessage{Content: "x"})
 			return err

@@ -8,7 +8,6 @@ import (
 
 	"parley/actors/account"
 	"parley/actors/agency"
-	"parley/actors/command"
 	"parley/actors/kernel"
 	"parley/actors/search"
 	"parley/persistence"
@@ -225,13 +224,4 @@ func (p *Platform) EditMessage(ctx context.Context, id *Identity, agencyID, mess
 // DeleteMessage deletes the caller's own message, or as a moderator another's.
 func (p *Platform) DeleteMessage(ctx context.Context, id *Identity, agencyID, messageID string) error {
 	return p.tell(ctx, agency.Ref(agencyID), agency.DeleteMessage{Who: id.Sender, MessageID: messageID})
-}
-
-// Command executes a slash command that was posted over REST; members may. What nobody handles is answered, not refused
-// (clients.md 5.1).
-func (p *Platform) Command(ctx context.Context, id *Identity, agencyID, content string) (command.Result, error) {
-	if _, _, err := p.membership(ctx, id, agencyID); err != nil {
-		return command.Result{}, err
-	}
-	return command.Unknown(content), nil
 }

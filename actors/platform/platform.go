@@ -49,6 +49,7 @@ type Platform struct {
 	ended    chan struct{}
 	tasks    sync.WaitGroup
 	post     chan struct{} // wakes the courier
+	commands *runningCommands
 
 	absent absences // agents of open runs
 }
@@ -63,7 +64,8 @@ func New(ctx context.Context, o Options) (*Platform, error) {
 		o.Now = time.Now
 	}
 	p := &Platform{Options: o, used: newLastUsed(), listings: newListings(o.Store),
-		senders: newBounded[knownSender](maxSenderBytes), pictures: upload.NewChecker(), ended: make(chan struct{}), post: make(chan struct{}, 1)}
+		senders: newBounded[knownSender](maxSenderBytes), pictures: upload.NewChecker(), ended: make(chan struct{}), post: make(chan struct{}, 1),
+		commands: newRunningCommands()}
 	if err := p.fillDirectory(ctx); err != nil {
 		return nil, fmt.Errorf("fill the directory: %w", err)
 	}
@@ -77,8 +79,9 @@ func New(ctx context.Context, o Options) (*Platform, error) {
 	return p, nil
 }
 
-// Close ends the errand runner, the courier and the watch over runs.
+// Close ends the errand runner, the courier, the watch over runs and the commands that still run.
 func (p *Platform) Close() {
+	p.commands.close()
 	close(p.ended)
 	p.tasks.Wait()
 }

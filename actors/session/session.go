@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"parley/actors/account"
 	"parley/actors/agency"
@@ -33,11 +34,13 @@ type Socket interface {
 type Session struct {
 	dir      kernel.Directory
 	registry *Registry
+	commands Commands
 	process  *kernel.Process
 	who      account.Sender
 	id       string // of the login session or PAT
 	socket   Socket
 	rooms    []room
+	detached atomic.Int32 // commands that are not waited for
 }
 
 type room struct {
@@ -50,6 +53,7 @@ type Options struct {
 	System    *kernel.System
 	Directory kernel.Directory
 	Registry  *Registry
+	Commands  Commands
 	Who       account.Sender
 	ID        string // of the login session or PAT
 	Socket    Socket
@@ -57,7 +61,7 @@ type Options struct {
 
 // Open starts a session: CodeLimited when the account has MaxConnections already. Close ends it.
 func Open(o Options) (*Session, error) {
-	s := &Session{dir: o.Directory, registry: o.Registry, who: o.Who, id: o.ID, socket: o.Socket}
+	s := &Session{dir: o.Directory, registry: o.Registry, commands: o.Commands, who: o.Who, id: o.ID, socket: o.Socket}
 	if err := o.Registry.add(s); err != nil {
 		return nil, err
 	}
@@ -121,7 +125,7 @@ type (
 	}
 	// Leave leaves the live room, not the membership (decision 45). Answered with kernel.Done.
 	Leave struct{ AgencyID string }
-	// Send posts a message or a command. Answered with *agency.Posted or command.Result.
+	// Send posts a message or a command. Answered with *agency.Posted, or for a command with command.Result or *Detached.
 	Send struct {
 		AgencyID string
 		Message  agency.NewMessage
@@ -146,7 +150,7 @@ func (s *Session) execute(r *kernel.Request) {
 		s.leave(r, op)
 	case Send:
 		if command.Is(op.Message.Content) {
-			r.Reply(command.Unknown(op.Message.Content), nil)
+			s.run(r, op)
 			return
 		}
 		s.dir.Call(agency.Ref(op.AgencyID), agency.Post{Who: s.who, NewMessage: op.Message}, r.Reply)

@@ -200,7 +200,7 @@ func (s *server) chain(network platform.Network) (platform.Chain, error) {
 func (s *server) startRealtime(_ context.Context, end func(func())) error {
 	s.hub = conn.NewHub(conn.Options{MaxConns: maxConns(), Logger: s.log})
 	end(s.hub.Close)
-	s.realtime = realtime.New(realtime.Options{Hub: s.hub, Auth: s.platform, System: s.system, Directory: s.actors, Registry: s.registry,
+	s.realtime = realtime.New(realtime.Options{Hub: s.hub, Auth: s.platform, Commands: s.platform, System: s.system, Directory: s.actors, Registry: s.registry,
 		PublicURL: s.config.PublicURL, WebURL: s.config.WebURL, PingInterval: conn.DefaultPingInterval,
 		PingTimeout: conn.DefaultPingTimeout, MaxFrame: conn.DefaultMaxFrame, Logger: s.log, Meter: s.metrics})
 	s.watchMetrics()

@@ -65,7 +65,7 @@ func (c *client) admit(token string, welcome func(*platform.Identity)) error {
 	if err != nil {
 		return c.turnAway(err)
 	}
-	s, err := session.Open(session.Options{System: o.System, Directory: o.Directory, Registry: o.Registry,
+	s, err := session.Open(session.Options{System: o.System, Directory: o.Directory, Registry: o.Registry, Commands: o.Commands,
 		Who: id.Sender, ID: id.Session, Socket: c})
 	if err != nil {
 		return c.turnAway(err)
@@ -126,9 +126,13 @@ func (c *client) operate(name string, data []byte, ack int64) {
 	}
 	c.session.Do(what, func(result any, err error) {
 		c.server.o.Meter.Operated(name, resultOf(err), time.Since(begun))
-		if err != nil {
+		later, detached := result.(*session.Detached)
+		switch {
+		case err != nil:
 			c.fail(op, name, ack, err)
-		} else {
+		case detached:
+			later.Then(func(result any) { c.succeed(what, result, ack) })
+		default:
 			c.succeed(what, result, ack)
 		}
 		c.replied <- struct{}{}
@@ -142,7 +146,7 @@ func (c *client) succeed(what, result any, ack int64) {
 		return
 	}
 	send, isSend := what.(session.Send)
-	if r, isCommand := result.(command.Result); isSend && isCommand && !send.Silent {
+	if r, isCommand := result.(command.Result); isSend && isCommand && !send.Silent && r.MessageID == "" {
 		c.push(whisper(send, r))
 	}
 }

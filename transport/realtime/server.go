@@ -45,6 +45,7 @@ type Options struct {
 	System    *kernel.System
 	Directory kernel.Directory
 	Registry  *session.Registry
+	Commands  session.Commands
 	// PublicURL and WebURL are the origins from which browsers may connect (decision 26).
 	PublicURL, WebURL *url.URL
 	// PingInterval and PingTimeout are what Socket.IO clients are told of the Hub's heartbeat.

@@ -413,11 +413,6 @@ func (f *fake) Messages(_ context.Context, _ *platform.Identity, agencyID string
 	return []json.RawMessage{json.RawMessage(`{"id":"m1","content":"[spinner] <b>"}`)}, f.or(faults[agencyID])
 }
 
-func (f *fake) Command(_ context.Context, _ *platform.Identity, agencyID, content string) (command.Result, error) {
-	f.note("Command %s|%s", agencyID, content)
-	return command.Unknown(content), f.or(faults[agencyID])
-}
-
 func (f *fake) Post(_ context.Context, _ *platform.Identity, agencyID string, m agency.NewMessage) (json.RawMessage, bool, error) {
 	f.note("Post %s", strings.Join([]string{agencyID, m.Content, m.Type, string(m.Metadata), m.ReplyTo, m.ClientID}, "|"))
 	return json.RawMessage(`{"id":"m1","seq":7}`), m.ClientID == "again", f.or(faults[agencyID])

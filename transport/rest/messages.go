@@ -42,7 +42,7 @@ func (a *API) postMessage(c *call) error {
 		return err
 	}
 	if command.Is(m.Content) {
-		return a.runCommand(c, m.Content)
+		return a.runCommand(c, m)
 	}
 	posted, earlier, err := a.o.Service.Post(c.ctx(), c.id, c.param("id"), m)
 	if err != nil {
@@ -62,15 +62,6 @@ func (a *API) postMessage(c *call) error {
 		OK        bool   `json:"ok"`
 		MessageID string `json:"messageId"`
 	}{true, made.ID}})
-}
-
-// runCommand answers a slash command (decision 46).
-func (a *API) runCommand(c *call, content string) error {
-	result, err := a.o.Service.Command(c.ctx(), c.id, c.param("id"), content)
-	if err != nil {
-		return err
-	}
-	return c.answer(http.StatusOK, result)
 }
 
 func (a *API) editMessage(c *call) error {

@@ -85,6 +85,7 @@ func (a *API) routes() []Route {
 	a.bindBans(&t)
 	a.bindInvites(&t)
 	a.bindMessages(&t)
+	a.bindCommands(&t)
 	a.bindWallets(&t)
 	a.bindBootstrap(&t)
 	a.bindSkills(&t)

@@ -26,6 +26,7 @@ type Service interface {
 	moderation
 	invites
 	messages
+	commands
 	wallets
 	skills
 	reactions
@@ -123,9 +124,12 @@ type invites interface {
 type messages interface {
 	Messages(ctx context.Context, id *platform.Identity, agencyID string, q platform.History) ([]json.RawMessage, error)
 	Post(ctx context.Context, id *platform.Identity, agencyID string, m agency.NewMessage) (msg json.RawMessage, earlier bool, err error)
-	Command(ctx context.Context, id *platform.Identity, agencyID, content string) (command.Result, error)
 	EditMessage(ctx context.Context, id *platform.Identity, agencyID, messageID, content string) (json.RawMessage, error)
 	DeleteMessage(ctx context.Context, id *platform.Identity, agencyID, messageID string) error
+}
+
+type commands interface {
+	Command(ctx context.Context, i platform.Invoke) (command.Result, error)
 }
 
 type wallets interface {

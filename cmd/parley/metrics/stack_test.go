@@ -47,7 +47,7 @@ func newStack(t *testing.T) *stack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := realtime.New(realtime.Options{Hub: s.hub, Auth: s.world.Platform, System: s.world.System, Directory: s.world.Local,
+	live := realtime.New(realtime.Options{Hub: s.hub, Auth: s.world.Platform, Commands: s.world.Platform, System: s.world.System, Directory: s.world.Local,
 		Registry: s.world.Registry, PublicURL: own, WebURL: own, PingInterval: conn.DefaultPingInterval, PingTimeout: conn.DefaultPingTimeout,
 		MaxFrame: conn.DefaultMaxFrame, Logger: actortest.Quiet(), Meter: s.set})
 	s.api, err = rest.New(rest.Options{Service: s.world.Platform, PublicURL: own, Logger: actortest.Quiet(), Metrics: s.set, Meter: s.set,
