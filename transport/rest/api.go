@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 )
 
 // API is the REST transport. It must be the server's handler itself: behind an http.ServeMux, addresses with double
@@ -13,7 +14,8 @@ type API struct {
 	cookies  []string // accepted names, the first one is set
 	origins  map[string]bool
 	realtime map[string]http.Handler
-	scrapes  chan struct{} // a place for each request for metrics
+	scrapes  chan struct{}                   // a place for each request for metrics
+	pages    func() (map[string]page, error) // by path, made when the first is asked for
 	inner    http.Handler
 }
 
@@ -29,6 +31,7 @@ func New(o Options) (*API, error) {
 	for _, v := range o.Vendors {
 		a.cookies = append(a.cookies, strings.ToLower(v)+"_token")
 	}
+	a.pages = sync.OnceValues(a.makePages)
 	a.inner = a.observe(a.crossOrigin(a.router()))
 	return a, nil
 }

@@ -7,7 +7,8 @@
 //     both in JSON. HEAD answers like GET; OPTIONS lists the methods.
 //   - Answers are JSON objects or arrays, never empty and never 204 (decision 2). The one exception is a CORS preflight,
 //     which is a browser's question and not an API call: 204 without a body. The logout by GET is a redirect, with JSON.
-//     GET /metrics is text, as Prometheus reads it; its errors are JSON.
+//     GET /metrics is text, as Prometheus reads it; its errors are JSON. The pages of start.go are what their addresses
+//     say, and answer 304 without a body to who has them.
 //   - Cross-origin access: the service's own and the web front end's pages may send the cookie. Pages of any other origin
 //     may call everything with a bearer token, which no browser adds by itself, but never with the cookie: they get
 //     "Access-Control-Allow-Origin: *" without credentials. This covers the open agent registration (rest.md,
@@ -15,8 +16,10 @@
 //   - Rate limits, then credentials, then the origin of changes made by the cookie alone (decision 6), then the body
 //     (decision 3), then the handler.
 //   - Every answer carries X-Request-Id, X-Content-Type-Options: nosniff and Cache-Control: no-store: what this API says
-//     is private to its caller or changes by the second, and some of it is credentials.
+//     is private to its caller or changes by the second, and some of it is credentials. The pages of start.go are neither
+//     and may be kept for minutes.
 //
-// A resource has a file: its bind function on top adds the resource's routes to the one table, then come the handlers,
-// then the forms of the requests.
+// A resource has a file: its bind function on top adds the resource's routes to the one table, each with its description,
+// then come the handlers, then the forms of the requests, then the schemas of the answers. What follows from a route's
+// rule, method, path and budget (credentials, the usual failures, Retry-After) is added to its description by describe.go.
 package rest

@@ -21,6 +21,7 @@ import (
 const (
 	userToken = "u-session"
 	patToken  = "cru_pat"
+	rawPAT    = "cru_0123456789abcdef0123456789abcdef0123456789abcdef" // a new one
 )
 
 // faults are what the fake answers for ids of these names.
@@ -158,7 +159,7 @@ func (f *fake) DeleteAccount(_ context.Context, _ *platform.Identity, password *
 
 func (f *fake) CreatePAT(_ context.Context, _ *platform.Identity, name, expiresIn string) (*account.PAT, string, error) {
 	f.note("CreatePAT %s %s", name, expiresIn)
-	return &account.PAT{ID: "p1", Name: name, Prefix: "cru_abcd…", CreatedAt: 1, ExpiresAt: 2}, "cru_raw", f.or(faults[name])
+	return &account.PAT{ID: "p1", Name: name, Prefix: "cru_abcd…", CreatedAt: 1, ExpiresAt: 2}, rawPAT, f.or(faults[name])
 }
 
 func (f *fake) PATs(context.Context, *platform.Identity) ([]account.PAT, error) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/gorilla/mux"
+
+	"parley/transport/rest/openapi"
 )
 
 // Auth says who may call a route.
@@ -25,6 +27,8 @@ type Route struct {
 	Auth    Auth
 	Budget  string // the rate limit that a request spends; empty for none
 	Changes bool   // a GET that changes state: no HEAD, and the cookie alone needs an own page
+	Static  bool   // it answers from memory what is the same for everybody
+	Doc     *openapi.Operation
 
 	handle func(*call) error
 }
@@ -37,13 +41,14 @@ func (t *table) add(method, path string, auth Auth, handle func(*call) error) *R
 	return &t.routes[len(t.routes)-1]
 }
 
-func (r *Route) limit(budget string) { r.Budget = budget }
+func (r *Route) limit(budget string) *Route { r.Budget = budget; return r }
 
 // Routes lists every endpoint, for the documentation and for tests.
 func Routes() []Route { return new(API).routes() }
 
 func (a *API) routes() []Route {
 	var t table
+	a.bindStart(&t)
 	a.bindHealth(&t)
 	a.bindMetrics(&t)
 	a.bindSessions(&t)
