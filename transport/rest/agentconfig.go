@@ -67,11 +67,12 @@ func configAgency(c *call) (string, error) {
 
 var configSchema = openapi.Map(openapi.Any()).Named("AgentConfig", "By key, what each holds.")
 
+// configForm names the keys that most agents have; null clears one.
 var configForm = openapi.Form(
-	may("extGateway", textSchema, "The address of an external gateway to a model."),
-	may("extToken", textSchema, "The gateway's token, a secret."),
-	may("extAgentId", textSchema, "The agent's name at the gateway."),
-	may("agency_addable", openapi.Bool(), "Whether others may add the agent to their agencies."),
-	may("role", textSchema.Like("greeter"), "The profile's."),
-	may("personality", textSchema, "The profile's."),
+	may("extGateway", textSchema.OrNull(), "The address of an external gateway to a model."),
+	may("extToken", textSchema.OrNull(), "The gateway's token, a secret."),
+	may("extAgentId", textSchema.OrNull(), "The agent's name at the gateway."),
+	may("agency_addable", openapi.Bool().OrNull(), "Whether others may add the agent to their agencies."),
+	may("role", textSchema.OrNull().Like("greeter"), "The profile's."),
+	may("personality", textSchema.OrNull(), "The profile's."),
 ).Rest(openapi.Any())
