@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"parley/actors/account"
@@ -107,6 +108,8 @@ func CheckContent(content string) (string, error) {
 		return "", kernel.Invalid("content must not be empty")
 	case !utf8.ValidString(content):
 		return "", kernel.Invalid("content must be valid UTF-8")
+	case !strings.ContainsFunc(content, unicode.IsGraphic): // control and zero-width characters alone
+		return "", kernel.Invalid("content must have something to read")
 	case utf8.RuneCountInString(content) > MaxContent:
 		return "", kernel.Invalid("content must be at most %d characters", MaxContent)
 	}

@@ -223,3 +223,25 @@ func TestPoolRefusesAndDrains(t *testing.T) {
 		t.Error("a closed pool took a read")
 	}
 }
+
+// Asking for what does not exist fills no memory, however many ids are asked for.
+func TestAbsentActorsAreFew(t *testing.T) {
+	h := newHouse(t)
+	for i := range 3 * maxAbsent {
+		if s := must[ledgerState](h, fmt.Sprint("nobody-", i), get{}); s.Sum != 0 {
+			t.Fatalf("%d: %+v", i, s)
+		}
+	}
+	eventually(t, "those over the limit to go", func() bool { return h.dir.Awake() <= maxAbsent })
+	if n := must[int64](h, "nobody-0", add{"1"}); n != 1 {
+		t.Errorf("sum of one that exists now: %d", n)
+	}
+	h.dir.sweep(1<<63 - 1)
+	eventually(t, "all to sleep", func() bool { return h.dir.Awake() == 0 })
+	if n := h.sys.absent.Load(); n != 0 {
+		t.Errorf("%d absent actors are counted, none is awake", n)
+	}
+	if n := must[int64](h, "nobody-0", add{"2"}); n != 2 {
+		t.Errorf("sum after the sleep: %d", n)
+	}
+}

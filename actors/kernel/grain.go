@@ -20,6 +20,9 @@ const (
 	// openLimit is the number of commands that one grain works on at once: those whose batch is on its way to the store,
 	// and those that wait for a read or for each other. One more is answered with ErrOverloaded.
 	openLimit = 65536
+	// maxAbsent is the number of actors that stay awake for a while although their stream has no events. Those over it go
+	// as soon as they have answered, so that asking for ids that do not exist fills no memory.
+	maxAbsent = 1024
 	// openSlack is the number of answered commands that are remembered at least before they are looked for.
 	openSlack = 64
 )
@@ -183,6 +186,7 @@ func (g *grain) guard(r *Request, f func()) {
 
 // Stopped answers everybody who still waits. What was not taken up goes to the actor that follows.
 func (g *grain) Stopped(error) {
+	g.setAbsent(false)
 	g.disown()
 	waiting := g.waiting
 	g.waiting = nil
@@ -299,6 +303,7 @@ func (g *grain) refuse(o *outcome) {
 
 // reload makes every message on its way to the old state a stranger's, by becoming a new owner.
 func (g *grain) reload() {
+	g.setAbsent(false)
 	fresh := &grain{process: g.process, sys: g.sys, stream: g.stream, id: g.id, build: g.build, waiting: g.waiting}
 	g.waiting = nil
 	g.process.behavior = fresh

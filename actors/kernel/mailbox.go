@@ -70,8 +70,12 @@ func (m *mailbox) PostUserMessage(msg any) {
 		}
 		m.calls++
 	}
+	calls := m.calls
 	m.queue = append(m.queue, msg)
 	m.schedule()
+	if isCall && c.dir != nil {
+		c.dir.sys.Meter.Queued(calls - 1)
+	}
 }
 
 func (m *mailbox) PostSystemMessage(msg any) {

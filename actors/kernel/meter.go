@@ -8,6 +8,8 @@ type Meter interface {
 	// Committed tells of one round trip to the store: how many batches it carried, how many of them the store refused, and
 	// how long it took.
 	Committed(batches, refused int, took time.Duration)
+	// Queued tells how many calls a call to an actor of the directory found in front of it.
+	Queued(calls int)
 	// Overloaded tells of a call that was refused with ErrOverloaded.
 	Overloaded(k Kind)
 	// Failed tells of an actor that panicked.
@@ -22,6 +24,7 @@ type Meter interface {
 type noMeter struct{}
 
 func (noMeter) Committed(int, int, time.Duration) {}
+func (noMeter) Queued(int)                        {}
 func (noMeter) Overloaded(Kind)                   {}
 func (noMeter) Failed()                           {}
 func (noMeter) FannedOut(int, int)                {}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"parley/persistence/storetest"
 )
 
@@ -18,6 +20,15 @@ type gaugings struct {
 	took       time.Duration
 	overloaded map[Kind]int
 	failed     int
+	deepest    int
+	queued     int
+}
+
+func (g *gaugings) Queued(calls int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.queued++
+	g.deepest = max(g.deepest, calls)
 }
 
 func (g *gaugings) Committed(batches, refused int, took time.Duration) {
@@ -52,6 +63,30 @@ func metered(t *testing.T) (*house, *gaugings) {
 	h.meter = g
 	h.start()
 	return h, g
+}
+
+func TestMeterHearsOfQueues(t *testing.T) {
+	const calls = 50
+	h, g := metered(t)
+	must[int64](h, "a", add{"0"})
+	box := h.dir.shard(ref("a")).actors[ref("a")].process.box
+	box.PostSystemMessage(&actor.SuspendMailbox{})
+	eventually(t, "the mailbox to stand still", func() bool {
+		box.mu.Lock()
+		defer box.mu.Unlock()
+		return box.suspended
+	})
+	var got answers
+	for i := range calls {
+		got.call(h.dir, ref("a"), add{fmt.Sprint(i + 1)})
+	}
+	box.PostSystemMessage(&actor.ResumeMailbox{})
+	got.wait(t)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.queued != calls+1 || g.deepest != calls-1 {
+		t.Errorf("%d calls, the deepest behind %d", g.queued, g.deepest)
+	}
 }
 
 func TestMeterHearsOfCommits(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -40,6 +41,7 @@ type System struct {
 	committer *Committer
 	readers   *pool
 	runs      *dispatcher
+	absent    atomic.Int64 // awake actors whose stream has no events
 	restart   actor.SupervisorStrategy
 	stop      actor.SupervisorStrategy
 	ephemeral *actor.Props

@@ -11,7 +11,8 @@ import (
 // load acquires the stream and reads the state, in the reading pool. A stream without events is acquired only to create.
 func (g *grain) load(create bool) {
 	g.disown() // of an absent one: refused already, or waiting for a read that is in vain
-	g.loading, g.absent, g.entity = true, false, nil
+	g.loading, g.entity = true, nil
+	g.setAbsent(false)
 	ok := g.sys.readers.run(func() {
 		m := &loaded{owner: g}
 		ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
@@ -95,7 +96,8 @@ func (g *grain) restore(m *loaded) {
 		}
 		g.lastAt = m.events[i].At
 	}
-	g.loading, g.absent = false, m.absent
+	g.loading = false
+	g.setAbsent(m.absent)
 	g.entity.Ready(g)
 	// One by one: those behind a command that panics are not lost, and one that creates the stream starts a load anew.
 	for len(g.waiting) > 0 && !g.loading && !g.broken {
@@ -104,6 +106,20 @@ func (g *grain) restore(m *loaded) {
 		g.waiting = g.waiting[1:]
 		g.command(r)
 	}
+	if g.absent && g.sys.absent.Load() > maxAbsent {
+		g.process.Tell(Sweep{})
+	}
+}
+
+// setAbsent notes whether the stream has no events, and counts the actors of which that is true.
+func (g *grain) setAbsent(absent bool) {
+	switch {
+	case absent && !g.absent:
+		g.sys.absent.Add(1)
+	case !absent && g.absent:
+		g.sys.absent.Add(-1)
+	}
+	g.absent = absent
 }
 
 func (g *grain) loadSnapshot(s *persistence.Snapshot) error {

@@ -3,10 +3,10 @@ package rest
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	"golang.org/x/time/rate"
 
 	"parley/actors/kernel"
 )
@@ -21,7 +21,7 @@ const (
 const (
 	// RequestsPerMinute is each budget of each client address.
 	RequestsPerMinute = 10
-	// MaxLimited is how many clients and budgets a Limiter of NewLimiter keeps in mind, at about 200 bytes each. Those
+	// MaxLimited is how many clients and budgets a Limiter of NewLimiter keeps in mind, at about 450 bytes each. Those
 	// that were quiet for the longest are forgotten first, which gives them a fresh budget.
 	MaxLimited = 50_000
 )
@@ -35,16 +35,37 @@ type Limiter interface {
 
 type limitKey struct{ budget, client string }
 
+// recent are the times of a client's latest requests, as a ring.
+type recent struct {
+	sync.Mutex
+	at   [RequestsPerMinute]time.Time // zero: none yet
+	next int                          // the oldest, which the next request takes the place of
+}
+
+// take spends a request, or returns how long it takes until the oldest one is a minute old.
+func (r *recent) take(now time.Time) time.Duration {
+	r.Lock()
+	defer r.Unlock()
+	if oldest := r.at[r.next]; !oldest.IsZero() {
+		if wait := oldest.Add(time.Minute).Sub(now); wait > 0 {
+			return wait
+		}
+	}
+	r.at[r.next] = now
+	r.next = (r.next + 1) % len(r.at)
+	return 0
+}
+
 // localLimiter is a Limiter of this process.
 type localLimiter struct {
 	now     func() time.Time
-	clients *lru.Cache[limitKey, *rate.Limiter]
+	clients *lru.Cache[limitKey, *recent]
 }
 
-// NewLimiter makes a Limiter of this process alone. A client may spend a whole budget at once and gets it back evenly
-// over a minute. It is safe for concurrent use.
+// NewLimiter makes a Limiter of this process alone: no minute has more than RequestsPerMinute requests of one client, be
+// it at once or spread. It is safe for concurrent use.
 func NewLimiter(now func() time.Time) Limiter {
-	clients, err := lru.New[limitKey, *rate.Limiter](MaxLimited)
+	clients, err := lru.New[limitKey, *recent](MaxLimited)
 	if err != nil {
 		panic(err) // only for a size below one
 	}
@@ -54,20 +75,14 @@ func NewLimiter(now func() time.Time) Limiter {
 // Take implements Limiter.
 func (l *localLimiter) Take(_ context.Context, budget, client string) time.Duration {
 	key := limitKey{budget, client}
-	bucket, ok := l.clients.Get(key)
+	r, ok := l.clients.Get(key)
 	if !ok {
-		bucket = rate.NewLimiter(rate.Every(time.Minute/RequestsPerMinute), RequestsPerMinute)
-		if earlier, found, _ := l.clients.PeekOrAdd(key, bucket); found {
-			bucket = earlier
+		r = new(recent)
+		if earlier, found, _ := l.clients.PeekOrAdd(key, r); found {
+			r = earlier
 		}
 	}
-	now := l.now()
-	spent := bucket.ReserveN(now, 1)
-	wait := spent.DelayFrom(now)
-	if wait > 0 {
-		spent.CancelAt(now)
-	}
-	return wait
+	return r.take(l.now())
 }
 
 // spend counts a request against a budget; the empty budget is free.

@@ -23,7 +23,7 @@ var (
 func from(s step, addr string) step { s.From = addr; return s }
 
 func refused(s step) step {
-	s.Status, s.Want, s.WantHeader = 429, []string{`{"error":`}, map[string]string{"Retry-After": "6"}
+	s.Status, s.Want, s.WantHeader = 429, []string{`{"error":`}, map[string]string{"Retry-After": "60"}
 	return s
 }
 
@@ -45,8 +45,12 @@ func TestRateLimits(t *testing.T) {
 	do(1, refused(agentStep))
 	do(1, refused(registerStep))
 	do(1, from(loginStep, "192.0.2.2:1")) // another client
-	b.clock.turn(6 * time.Second)
-	do(1, loginStep)
+	b.clock.turn(59 * time.Second)
+	last := refused(loginStep)
+	last.WantHeader = map[string]string{"Retry-After": "1"}
+	do(1, last)
+	b.clock.turn(time.Second)
+	do(RequestsPerMinute, loginStep)
 	do(1, refused(loginStep))
 	do(20, step{URL: "/api/auth/me", Token: userToken, Status: 200}) // no limit
 }
@@ -81,6 +85,27 @@ func TestRateLimitKnowsClients(t *testing.T) {
 			}
 			scenario.Do(t, target, nil, via(from(refused(loginStep), c.b)))
 		})
+	}
+}
+
+// No minute has more than its budget, wherever it begins.
+func TestRateLimitSlides(t *testing.T) {
+	c := &clock{at: time.Unix(1, 0)}
+	l := NewLimiter(c.now)
+	var granted []time.Time
+	for range 600 {
+		if l.Take(context.Background(), BudgetLogin, "a") == 0 {
+			granted = append(granted, c.now())
+		}
+		c.turn(700 * time.Millisecond)
+	}
+	if len(granted) < 6*RequestsPerMinute {
+		t.Errorf("only %d requests were granted in seven minutes", len(granted))
+	}
+	for i := RequestsPerMinute; i < len(granted); i++ {
+		if d := granted[i].Sub(granted[i-RequestsPerMinute]); d < time.Minute {
+			t.Fatalf("%d requests within %s", RequestsPerMinute+1, d)
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ func Command() *cobra.Command {
 		},
 	}
 	bindFlags(cmd.Flags(), &o)
+	cmd.AddCommand(readsCommand())
 	return cmd
 }
 

@@ -42,7 +42,7 @@ type pull struct{ set *Set }
 var pulled = func() map[string]*prometheus.Desc {
 	out := map[string]*prometheus.Desc{}
 	for _, name := range []string{framesSent, bytesSent, fanoutEvents, fanoutSent, fanoutSeconds, commitSeconds, commitBatches, queueBatches,
-		queueBytes, readsWaiting, readsRunning, actorsAwake, mailboxMessages, mailboxDeepest, errandsPending} {
+		queueBytes, readsWaiting, readsRunning, actorsAwake, mailboxDepth, mailboxMessages, mailboxDeepest, errandsPending} {
 		m := find(name)
 		out[name] = prometheus.NewDesc(m.name, m.help, m.labels, nil)
 	}
@@ -65,6 +65,7 @@ func (p *pull) Collect(ch chan<- prometheus.Metric) {
 	send(prometheus.CounterValue, fanoutEvents, float64(s.fanOutEvents.Load()))
 	send(prometheus.CounterValue, fanoutSent, float64(s.fanOutSent.Load()))
 	ch <- s.fanOutTook.collect(pulled[fanoutSeconds])
+	ch <- s.depth.collect(pulled[mailboxDepth])
 	ch <- s.commitTook.collect(pulled[commitSeconds])
 	ch <- s.commitSize.collect(pulled[commitBatches])
 	from := s.sources.Load()

@@ -49,10 +49,10 @@ type Set struct {
 	operations map[outcome]prometheus.Counter
 	took       map[string]prometheus.Observer
 
-	commitTook, commitSize, fanOutTook *tally
-	batchesRefused, failures           prometheus.Counter
-	fanOutEvents, fanOutSent           atomic.Uint64
-	overloaded                         *prometheus.CounterVec
+	commitTook, commitSize, fanOutTook, depth *tally
+	batchesRefused, failures                  prometheus.Counter
+	fanOutEvents, fanOutSent                  atomic.Uint64
+	overloaded                                *prometheus.CounterVec
 }
 
 type (
@@ -114,7 +114,7 @@ func (s *Set) bindRealtime() {
 func (s *Set) bindActors() {
 	const nanosecond = 1e-9
 	s.commitTook, s.commitSize = newTally(nanosecond, commitBounds), newTally(1, batchBounds)
-	s.fanOutTook = newTally(nanosecond, fanoutBounds)
+	s.fanOutTook, s.depth = newTally(nanosecond, fanoutBounds), newTally(1, depthBounds)
 	s.batchesRefused = s.counters(batchesRefused).WithLabelValues()
 	s.failures = s.counters(actorFailures).WithLabelValues()
 	s.overloaded = s.counters(callsOverloaded)
@@ -195,6 +195,9 @@ func (s *Set) Committed(batches, refused int, took time.Duration) {
 		s.batchesRefused.Add(float64(refused))
 	}
 }
+
+// Queued implements kernel.Meter.
+func (s *Set) Queued(calls int) { s.depth.observe(int64(calls)) }
 
 // Overloaded implements kernel.Meter.
 func (s *Set) Overloaded(k kernel.Kind) { s.overloaded.WithLabelValues(string(k)).Inc() }

@@ -162,6 +162,7 @@ func TestSnapshotKeys(t *testing.T) {
 	s.Answered("GET", "/api/agencies/{id}", 404, 30*time.Millisecond)
 	s.Committed(3, 1, 2*time.Millisecond)
 	s.FannedOut(2, 10)
+	s.Queued(3)
 	s.FanOutTook(time.Microsecond)
 	v, err := s.Vitals()
 	if err != nil {
@@ -185,8 +186,10 @@ func TestSnapshotKeys(t *testing.T) {
 			t.Errorf("%s is %+v, want one of %g ms", key, got, avg)
 		}
 	}
-	if _, there := v.Latency[commitBatches]; there {
-		t.Error("a number of batches is shown as a time")
+	for _, number := range []string{commitBatches, mailboxDepth} {
+		if _, there := v.Latency[number]; there {
+			t.Errorf("%s is shown as a time", number)
+		}
 	}
 }
 

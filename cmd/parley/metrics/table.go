@@ -43,6 +43,7 @@ const (
 	readsWaiting    = "parley_reads_waiting"
 	readsRunning    = "parley_reads_running"
 	actorsAwake     = "parley_actors_awake"
+	mailboxDepth    = "parley_mailbox_depth"
 	mailboxMessages = "parley_mailbox_messages"
 	mailboxDeepest  = "parley_mailbox_deepest"
 	callsOverloaded = "parley_calls_overloaded_total"
@@ -74,6 +75,7 @@ var table = []metric{
 	{readsWaiting, gauge, nil, "reads that wait for one of 32 places; over 16,384 they are refused"},
 	{readsRunning, gauge, nil, "reads that are being done"},
 	{actorsAwake, gauge, []string{"kind"}, "actors in memory"},
+	{mailboxDepth, histogram, nil, "calls that a call to an actor found in front of it in the mailbox"},
 	{mailboxMessages, gauge, []string{"kind"}, "messages that wait in all mailboxes of a kind"},
 	{mailboxDeepest, gauge, []string{"kind"}, "messages in the fullest of them; over 4,096 calls are refused"},
 	{callsOverloaded, counter, []string{"kind"}, "calls refused because a mailbox, the store's queue or the reads were full"},
