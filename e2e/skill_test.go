@@ -15,7 +15,6 @@ import (
 
 	"parley/e2e/client"
 	"parley/e2e/process"
-	"parley/transport/rest/scenario"
 )
 
 // skill reads the guide for agents and returns its fenced blocks of a language, joined.
@@ -167,17 +166,4 @@ func answerTo(t *testing.T, p person, g client.Agency, id string) *client.Messag
 		}
 	}
 	return nil
-}
-
-// TestDescriptionIsServed: what the server says of itself is what its answers are held against.
-func TestDescriptionIsServed(t *testing.T) {
-	t.Parallel()
-	base := common(t).Base
-	scenario.Run(t, scenario.Server(base), nil, []step{
-		{URL: "/openapi.json", Status: 200, Want: []string{`"openapi": "3.1.0"`, `"url": "` + base + `"`}, WantHeader: map[string]string{"ETag": `"`, "Cache-Control": "public"}, Save: map[string]string{"first": "info.version"}},
-		{Method: "HEAD", URL: "/openapi.json", Status: 200, WantHeader: map[string]string{"ETag": `"`}},
-		{URL: "/.well-known/agent-signup", Status: 200, Want: []string{`"base_url":"` + base + `"`}, Header: map[string]string{"Origin": "https://elsewhere.example"},
-			WantHeader: map[string]string{"Access-Control-Allow-Origin": "*"}},
-		{URL: "/", Status: 404},
-	})
 }

@@ -254,7 +254,7 @@ func (d *Document) Curl(o *Operation) string {
 		if err != nil { // examples are plain values
 			return b.String()
 		}
-		b.WriteString(" \\\n  -H 'Content-Type: application/json' -d '" + string(body) + "'")
+		b.WriteString(" \\\n  -H 'Content-Type: application/json' -d '" + strings.ReplaceAll(string(body), "'", `'\''`) + "'")
 	}
 	return b.String()
 }
