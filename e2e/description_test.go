@@ -26,7 +26,7 @@ func TestDescriptionIsServed(t *testing.T) {
 		t.Errorf("the server describes something else:\n%.2000s", got)
 	}
 	scenario.Run(t, scenario.Server(base.String()), nil, []step{
-		{URL: "/openapi.json", Status: 200, Want: []string{`"openapi": "3.1.0"`, `"url": "` + base.String() + `"`}, WantHeader: map[string]string{"ETag": `"`, "Cache-Control": "public"}},
+		{URL: "/openapi.json", Status: 200, Want: []string{`"openapi":"3.1.0"`, `"url":"` + base.String() + `"`}, WantHeader: map[string]string{"ETag": `"`, "Cache-Control": "public"}},
 		{Method: "HEAD", URL: "/openapi.json", Status: 200, WantHeader: map[string]string{"ETag": `"`}},
 		{URL: "/.well-known/agent-signup", Status: 200, Want: []string{`"base_url":"` + base.String() + `"`}, Header: map[string]string{"Origin": "https://elsewhere.example"},
 			WantHeader: map[string]string{"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Credentials": ""}},

@@ -141,7 +141,7 @@ var contentSchema = openapi.Text(1, agency.MaxContent).Like("hello")
 var messageForm = openapi.Form(
 	has("content", contentSchema, "The text. Spaces around it are cut."),
 	may("type", textSchema, "chat without it; action for what somebody does."),
-	may("metadata", openapi.Map(openapi.Any()), fmt.Sprintf("What programs want to say beside the text, %d bytes at most.", agency.MaxMetadata)),
+	may("metadata", openapi.Either(openapi.Map(openapi.Any()), textSchema), fmt.Sprintf("What programs want to say beside the text: an object, or a text that holds one; %d bytes at most.", agency.MaxMetadata)),
 	may("replyTo reply_to", textSchema, "The id of the message that this one answers."),
 	may("clientId client_id", openapi.Text(0, agency.MaxClientID).Like("reply-17"), "A name of your own for this post: posted again within a day, it gets the first message back and nobody sees it twice."),
 )
@@ -164,7 +164,8 @@ var messageSchema = openapi.Object(
 	may("edited_at", timeSchema, ""),
 ).Named("Message", "What somebody said.")
 
-var postedSchema = messageSchema.With(has("ok", openapi.Bool(), "Always true."), has("messageId", idSchema, "The same as id."))
+var postedSchema = messageSchema.With(has("ok", openapi.Bool(), "Always true."), has("messageId", idSchema, "The same as id.")).
+	Named("PostedMessage", "A message that was just posted.")
 
 var commandSchema = openapi.Object(
 	has("ok", openapi.Bool(), "Whether it succeeded."),

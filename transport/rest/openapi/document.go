@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -93,7 +92,7 @@ func (d *Document) JSON() ([]byte, error) {
 		{"paths", paths},
 		{"components", object{{"schemas", schemas}, {"securitySchemes", schemes}}},
 	}
-	text, err := json.MarshalIndent(doc, "", " ")
+	text, err := encode(doc)
 	if err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
 	}

@@ -126,12 +126,10 @@ func anchor(name string) string {
 func (d *Document) viewOperation(o *Operation) operationView {
 	v := operationView{Operation: o, Anchor: o.ID(), Access: o.access(), Paragraphs: paragraphs(o.About), Curl: d.Curl(o)}
 	for _, name := range o.Variables() {
-		v.Inputs = append(v.Inputs, rowView{Name: "{" + name + "}", Shape: labelView{Text: "in the path"}, Needed: true, About: o.Params[name]})
+		v.Inputs = append(v.Inputs, rowView{Name: "{" + name + "}", Shape: words("in the path"), Needed: true, About: o.Params[name]})
 	}
 	for _, q := range o.Query {
-		shape := label(q.Schema, false)
-		shape.Text = "in the query, " + shape.Text
-		v.Inputs = append(v.Inputs, rowView{Name: q.Name, Shape: shape, About: q.About})
+		v.Inputs = append(v.Inputs, rowView{Name: q.Name, Shape: append(words("in the query, "), label(q.Schema, false)...), About: q.About})
 	}
 	if o.Body != nil {
 		v.Fields = rows(o.Body)
@@ -144,7 +142,7 @@ func (d *Document) viewOperation(o *Operation) operationView {
 				r.Fields = rows(a.Schema)
 			}
 			if a.Type != "" && a.Type != JSON {
-				r.Shape = labelView{Text: a.Type}
+				r.Shape = words(a.Type)
 			}
 		}
 		for _, name := range sortedKeys(a.Headers) {
@@ -183,40 +181,40 @@ func rows(s *Schema) []rowView {
 	return out
 }
 
-// labelView is a schema in a few words, with a link to a component.
-type labelView struct {
-	Text string
-	Link string // name of a component
-	More string // after the link
-}
+// labelView is a schema in a few words.
+type labelView []wordView
+
+// wordView is a part of it, a text or the name of a component to link to.
+type wordView struct{ Text, Link string }
+
+func words(text string) labelView { return labelView{{Text: text}} }
 
 // label describes a schema; whole asks for a component's own shape instead of a link to it.
 func label(s *Schema, whole bool) labelView {
 	switch {
 	case s.name != "" && !whole:
-		return labelView{Link: s.name}
+		return labelView{{Link: s.name}}
 	case s.item != nil:
-		inner := label(s.item, false)
-		inner.Text = "list of " + inner.Text
-		return inner
-	case len(s.anyOf) == 2 && len(s.anyOf[1].types) == 1 && s.anyOf[1].types[0] == "null":
-		inner := label(s.anyOf[0], false)
-		inner.More += " or null"
-		return inner
+		return append(words("list of "), label(s.item, false)...)
 	case len(s.anyOf) > 0:
-		return labelView{Text: "one of several objects"}
+		var out labelView
+		for i, option := range s.anyOf {
+			if i > 0 {
+				out = append(out, wordView{Text: " or "})
+			}
+			out = append(out, label(option, false)...)
+		}
+		return out
 	case len(s.types) == 0:
-		return labelView{Text: "anything"}
+		return words("anything")
 	case s.rest != nil && s.fields == nil:
-		inner := label(s.rest, false)
-		inner.Text = "object of " + inner.Text
-		return inner
+		return append(words("object of "), label(s.rest, false)...)
 	}
 	text := strings.Join(s.types, " or ")
 	if s.enum != nil {
 		text += ": " + strings.Join(s.enum, ", ")
 	}
-	return labelView{Text: text + bounds(s)}
+	return words(text + bounds(s))
 }
 
 // bounds are a schema's limits in words.

@@ -93,7 +93,7 @@ func Either(options ...*Schema) *Schema { return &Schema{anyOf: options} }
 // With is an object with more fields.
 func (s *Schema) With(more ...Field) *Schema {
 	c := *s
-	c.name, c.example = "", nil
+	c.name, c.about, c.example = "", "", nil
 	c.fields = slices.Concat(s.fields, more)
 	return &c
 }
@@ -134,7 +134,10 @@ func (s *Schema) Limits() (least, most int) { return s.minText, s.maxText }
 
 // Kind is the first JSON type, empty for anything.
 func (s *Schema) Kind() string {
-	if len(s.types) == 0 {
+	switch {
+	case len(s.anyOf) > 0:
+		return s.anyOf[0].Kind()
+	case len(s.types) == 0:
 		return ""
 	}
 	return s.types[0]
