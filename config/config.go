@@ -41,6 +41,9 @@ type Config struct {
 	SMTP *url.URL
 	// MailFrom is the sender of mail.
 	MailFrom *mail.Address
+	// WalletNode is the JSON-RPC address of a node of WalletNetwork, which may have a secret in it; nil for no chain access.
+	WalletNode    *url.URL
+	WalletNetwork Network
 	// PprofListen is a loopback host:port, empty for off.
 	PprofListen string
 

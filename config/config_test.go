@@ -55,7 +55,7 @@ func TestDefaults(t *testing.T) {
 		"listen": "127.0.0.1:8080", "public-url": "http://127.0.0.1:8080", "web-url": "http://127.0.0.1:8080",
 		"data-dir": "./data", "instance": "big-host-0102abcd", "vendor": "Service", "log-level": "info",
 		"log-format": "text", "pprof-listen": "", "metrics-token": "", "trusted-proxies": "", "rate-limit-exempt": "", "secret-key": "", "config": "",
-		"smtp-url": "", "mail-from": "parley@localhost",
+		"smtp-url": "", "mail-from": "parley@localhost", "wallet-rpc-url": "", "wallet-network": "base",
 	}
 	for name, text := range want {
 		if c.text[name] != text || c.Source(name) != sourceDefault {

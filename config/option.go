@@ -118,6 +118,16 @@ var table = []*Option{
 		set:    func(c *Config, s string) (err error) { c.MailFrom, err = mailAddress(s); return err },
 	},
 	{
+		Name: "wallet-rpc-url", Masked: true,
+		Usage: "JSON-RPC address of a node of the wallets' block chain; without one balances and payments are not looked up",
+		set:   func(c *Config, s string) (err error) { c.WalletNode, err = chainNode(s); return err },
+	},
+	{
+		Name: "wallet-network", Default: "base",
+		Usage: "block chain of the wallets: `base` or `base-sepolia`",
+		set:   func(c *Config, s string) (err error) { c.WalletNetwork, err = walletNetwork(s); return err },
+	},
+	{
 		Name: "config", NoFile: true,
 		Usage: "YAML file with the same keys as the flags",
 		set:   func(c *Config, s string) error { c.File = s; return nil },

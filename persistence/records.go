@@ -37,6 +37,8 @@ const (
 	ClaimVerify   = "verify"   // hash of the token in a claim's mail: account id of who wants to claim
 	ClaimPost     = "post"     // agency id / sender id / client id: idempotency of posts, with an expiry
 	ClaimInvite   = "invite"   // invite code: agency id
+	ClaimWallet   = "wallet"   // lower-case address: account id
+	ClaimPayment  = "payment"  // network / lower-case hash of a transaction: key of the message that reports it
 )
 
 // Counters, changed in the batch that changes what they count.

@@ -139,6 +139,12 @@ func (a *Account) Handle(t *kernel.Turn, command any) {
 		a.setConfig(t, c)
 	case Transfer:
 		a.transfer(t, c)
+	case SetWallet:
+		a.setWallet(t, c)
+	case ClearWallet:
+		a.clearWallet(t)
+	case GetBootstrap:
+		a.getBootstrap(t, c)
 	default:
 		a.handleClaim(t, command)
 	}

@@ -194,6 +194,9 @@ func (a *Account) delete(t *kernel.Turn, c Delete) {
 	username := usernameClaim(&a.s)
 	username.Release = true
 	change.Claims = append(change.Claims, username)
+	if a.s.Wallet != "" {
+		change.Claims = append(change.Claims, releaseWallet(t.ID(), a.s.Wallet))
+	}
 	for _, p := range a.s.PATs {
 		change.Claims = append(change.Claims, releasePAT(t.ID(), p)...)
 	}

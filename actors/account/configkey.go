@@ -19,6 +19,9 @@ const (
 // configKeyForm is what a key may look like.
 var configKeyForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
+// documentName is what a text of an object may be called: hosts make files of them.
+var documentName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _.-]{0,63}$`)
+
 // configKeys are the known keys with the check of their values (clients.md 4.8; rest.md, Agent). role, personality and
 // agency_addable are of the profile.
 var configKeys = map[string]func(name string, value json.RawMessage) error{
@@ -37,6 +40,9 @@ var configKeys = map[string]func(name string, value json.RawMessage) error{
 	"extToken":                  shortText,
 	"extAgentId":                shortText,
 	agencyAddable:               truth,
+	"soul_md":                   document,
+	"config_yaml":               document,
+	"skills":                    documents,
 }
 
 const agencyAddable = "agency_addable"
@@ -48,6 +54,7 @@ var configAliases = map[string]string{
 	"walletSpendLimitPerTx": "wallet_spend_limit_per_tx", "walletSpendLimitDaily": "wallet_spend_limit_daily",
 	"walletApprovalMode": "wallet_approval_mode", "walletAllowlistedHooks": "wallet_allowlisted_hooks",
 	"ext_gateway": "extGateway", "ext_token": "extToken", "ext_agent_id": "extAgentId", "agencyAddable": agencyAddable,
+	"soulMd": "soul_md", "configYaml": "config_yaml",
 }
 
 // shownAliases are spellings that are answered beside the proper one.
@@ -204,6 +211,26 @@ func hookList(name string, value json.RawMessage) error {
 		}
 		if _, err := CheckText(name, *s, maxConfigText); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// document checks a text of any length, as far as a value may have it.
+func document(name string, value json.RawMessage) error {
+	_, err := decodeText(name, value)
+	return err
+}
+
+// documents checks texts by name.
+func documents(name string, value json.RawMessage) error {
+	var texts map[string]*string
+	if err := json.Unmarshal(value, &texts); err != nil || len(texts) > maxConfigList {
+		return kernel.Invalid("%s must be an object of at most %d texts by name", name, maxConfigList)
+	}
+	for key, s := range texts {
+		if s == nil || !documentName.MatchString(key) {
+			return kernel.Invalid("%s must be an object of texts, each with a name of up to 64 letters, digits, spaces, '_', '.' or '-'", name)
 		}
 	}
 	return nil

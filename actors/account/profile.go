@@ -41,6 +41,7 @@ type Profile struct {
 	Theme       *string `json:"theme"`
 	Font        *string `json:"font"`
 	CreatedAt   int64   `json:"-"`
+	Wallet      string  `json:"-"` // address in checksum form, empty for none
 
 	// Agents only.
 	OwnerID     string `json:"-"` // empty while unclaimed
@@ -64,6 +65,7 @@ type stored struct {
 	Theme       *string `json:"th,omitempty"`
 	Font        *string `json:"fo,omitempty"`
 	CreatedAt   int64   `json:"c"`
+	Wallet      string  `json:"w,omitempty"`
 	OwnerID     string  `json:"o,omitempty"`
 	Verified    bool    `json:"v,omitempty"`
 	Personality string  `json:"p,omitempty"`

@@ -34,15 +34,14 @@ type ChangePassword struct {
 }
 
 func (a *Account) openSession(t *kernel.Turn, c OpenSession) {
-	switch {
-	case c.TokenHash != "" && !same(c.TokenHash, a.s.TokenHash):
-		t.Fail(kernel.Fail(kernel.CodeUnauthorized, "invalid agent token"))
-		return
-	case c.TokenHash != "" && !a.s.Verified:
-		t.Fail(kernel.Forbidden("this agent is not verified yet; its owner must verify it first"))
-		return
-	case c.TokenHash == "" && !same(c.PasswordHash, a.s.PasswordHash):
-		t.Fail(kernel.Fail(kernel.CodeUnauthorized, "wrong username or password"))
+	var err error
+	if c.TokenHash != "" {
+		err = a.mayExchange(c.TokenHash)
+	} else if !same(c.PasswordHash, a.s.PasswordHash) {
+		err = kernel.Fail(kernel.CodeUnauthorized, "wrong username or password")
+	}
+	if err != nil {
+		t.Fail(err)
 		return
 	}
 	change, ended := a.beginSession(t, c.NewSession, c.TokenHash == "")

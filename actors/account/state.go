@@ -28,6 +28,7 @@ const (
 	claimMailTried  = "claim-mail-tried"
 	claimMailed     = "claim-mailed"
 	claimSettled    = "claim-settled"
+	walletChanged   = "wallet-changed"
 )
 
 // state is everything that an account's actor knows. It is its own snapshot.
@@ -143,6 +144,12 @@ func (s *state) apply(ev *persistence.Event) error {
 		return s.applySession(ev, decode)
 	case patCreated, patUsed, patRevoked:
 		return s.applyPAT(ev, decode)
+	case walletChanged:
+		var b newWallet
+		if err := decode(&b); err != nil {
+			return err
+		}
+		s.Wallet = b.Address
 	case configured, owned:
 		return s.applyAgent(ev.Kind, decode)
 	case claimRequested, claimMailTried, claimMailed, claimSettled:

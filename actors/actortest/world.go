@@ -37,6 +37,7 @@ type World struct {
 	Platform  *platform.Platform
 	Publisher *Publisher
 	Mailbox   *Mailbox
+	Chain     *Chain // nil: platforms have no chain access
 
 	path  string
 	meter kernel.Meter
@@ -125,7 +126,8 @@ func (w *World) start() {
 func (w *World) NewPlatform() *platform.Platform {
 	w.T.Helper()
 	p, err := platform.New(context.Background(), platform.Options{Directory: w.Local, Store: w.Store, Hasher: account.NewHasher(),
-		Live: w.Registry, WebURL: "https://web.test", PublicURL: "https://api.test", Mailer: w.Mailbox, Log: Quiet(), Now: w.Clock.Now})
+		Live: w.Registry, WebURL: "https://web.test", PublicURL: "https://api.test", Mailer: w.Mailbox, Log: Quiet(), Now: w.Clock.Now,
+		Network: Network, Chain: w.chain()})
 	if err != nil {
 		w.T.Fatal(err)
 	}

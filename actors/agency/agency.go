@@ -176,6 +176,10 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 		a.ban(t, c)
 	case Unban:
 		a.unban(t, c)
+	case PostPayment:
+		a.postPayment(t, c)
+	case SetSkill:
+		a.setSkill(t, c)
 	case CreateInvite:
 		a.createInvite(t, c)
 	case ListInvites:

@@ -72,7 +72,7 @@ type NewMessage struct {
 }
 
 // serverKeys are metadata keys that only the server sets (clients.md 4.1).
-var serverKeys = []string{"webhook", "run_id"}
+var serverKeys = []string{"webhook", "run_id", PaymentKey}
 
 // check applies the rules of decision 21 and returns the message in its final form.
 func (n NewMessage) check() (NewMessage, error) {

@@ -44,13 +44,13 @@ func (a *Agency) post(t *kernel.Turn, c Post) {
 		case m.ClientID != "":
 			a.postOnce(t, c.Who, m)
 		default:
-			a.append(t, c.Who, m, nil, func() {})
+			a.append(t, c.Who, m, nil, nil)
 		}
 	})
 }
 
-// append commits a message; done runs when the message has its place.
-func (a *Agency) append(t *kernel.Turn, who account.Sender, n NewMessage, claims []persistence.ClaimOp, done func()) {
+// append commits a message. refused puts a refusal of the store into words; nil: as it is.
+func (a *Agency) append(t *kernel.Turn, who account.Sender, n NewMessage, claims []persistence.ClaimOp, refused func(error) error) {
 	seq, at := t.Next()
 	id := NewMessageID(at, seq)
 	msg := Message{ID: id, Seq: seq, AgencyID: t.ID(), AgencyID2: t.ID(), Content: n.Content, Type: n.Type, Metadata: n.Metadata,
@@ -62,8 +62,7 @@ func (a *Agency) append(t *kernel.Turn, who account.Sender, n NewMessage, claims
 		Claims:    claims,
 		Documents: []persistence.DocumentOp{{Collection: persistence.CollectionMessage, Key: persistence.SeqKey(t.ID(), seq), Data: data}},
 		Counters:  []persistence.CounterOp{{Name: persistence.CountMessages, Delta: 1}},
-	}, func() { t.Reply(&Posted{ID: id, Seq: seq, Message: data}) }, nil)
-	done()
+	}, func() { t.Reply(&Posted{ID: id, Seq: seq, Message: data}) }, refused)
 }
 
 // recentPost is where a clientId was used, and until when it counts in milliseconds since 1970.
@@ -114,10 +113,9 @@ func (a *Agency) claimPost(t *kernel.Turn, who account.Sender, m NewMessage, key
 	binary.BigEndian.PutUint64(place[:], seq)
 	until := t.Now().Add(clientIDLife).UnixMilli()
 	claim := persistence.ClaimOp{Index: persistence.ClaimPost, Key: key, Owner: who.ID, Data: place[:], Expires: until}
-	a.append(t, who, m, []persistence.ClaimOp{claim}, func() {
-		a.recent.Add(key, recentPost{seq, until})
-		a.posts.Leave(key)
-	})
+	a.append(t, who, m, []persistence.ClaimOp{claim}, nil)
+	a.recent.Add(key, recentPost{seq, until})
+	a.posts.Leave(key)
 }
 
 // replyEarlier answers a repeated post with the first message.

@@ -26,6 +26,7 @@ const (
 	evInvited   = "invited"
 	evRevoked   = "revoked"  // an invite
 	evRedeemed  = "redeemed" // an invite; the joining follows from it
+	evSkill     = "skill"    // installed or uninstalled
 )
 
 // state is what an agency's actor knows without reading. Members are documents: its size does not depend on their number.
@@ -135,6 +136,12 @@ func (s *state) apply(ev *persistence.Event) error {
 			return err
 		}
 		s.invite(ev.Kind, b)
+	case evSkill:
+		var b skillChange
+		if err := decode(&b); err != nil {
+			return err
+		}
+		s.Skills = b.apply(s.Skills)
 	case evDissolved:
 		s.Dissolved = true
 	case evPurged:

@@ -27,6 +27,8 @@ type Record struct {
 	MemberCount int64   `json:"member_count"`
 	CreatedBy   string  `json:"created_by,omitempty"` // account id; empty for the Lobby
 	CreatedAt   int64   `json:"created"`
+	// Skills are the names of the skills that are installed, in their order.
+	Skills []string `json:"skills,omitempty"`
 }
 
 // Encode returns the document.

@@ -25,6 +25,7 @@ const (
 	CodeLimited                  // too many requests; RetryAfter says when
 	CodeOverloaded               // the server's queues are full; nothing was done
 	CodeUnavailable              // the store can't answer; the outcome of a write is unknown
+	CodeUnsupported              // this server is not set up for it
 )
 
 // Error is a failure that the caller is told about.

@@ -105,23 +105,12 @@ func (p *Platform) credentials(ctx context.Context, username string) (id, hash s
 
 // ExchangeAgentToken opens a session for an agent; CodeForbidden while it is not verified.
 func (p *Platform) ExchangeAgentToken(ctx context.Context, agentToken string) (string, *account.Profile, error) {
-	bad := unauthorized("invalid agent token")
-	if agentToken == "" || len(agentToken) > maxToken {
-		return "", nil, bad
-	}
-	hash := persistence.HashToken(agentToken)
-	claim, err := p.Store.Claim(ctx, persistence.ClaimToken, hash)
-	if errors.Is(err, persistence.ErrNotFound) {
-		return "", nil, bad
-	}
+	id, hash, err := p.agentByToken(ctx, agentToken)
 	if err != nil {
-		return "", nil, kernel.AsError(err)
-	}
-	if c, err := account.ReadCredential(claim.Data); err != nil || c.Kind != account.AgentCredential {
-		return "", nil, bad
+		return "", nil, err
 	}
 	token := account.NewSessionToken()
-	profile, err := kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(claim.Owner), account.OpenSession{
+	profile, err := kernel.Ask[*account.Profile](ctx, p.Directory, account.Ref(id), account.OpenSession{
 		NewSession: newSession(token), TokenHash: hash})
 	if err != nil {
 		return "", nil, kernel.AsError(err)

@@ -23,7 +23,7 @@ type Live interface {
 	Deliver(account, event string, data []byte)
 }
 
-// Options of a Platform. All fields but Mailer, Log and Now are required.
+// Options of a Platform. All fields but Mailer, Chain, Log and Now are required.
 type Options struct {
 	Directory kernel.Directory
 	Store     persistence.Store
@@ -32,6 +32,8 @@ type Options struct {
 	WebURL    string // of the web front end, without a slash at the end
 	PublicURL string // of the service itself, without a slash at the end
 	Mailer    Mailer // nil: agents can't be claimed
+	Network   Network
+	Chain     Chain // nil: no chain is read, so nothing is known of balances and payments
 	Log       *slog.Logger
 	Now       func() time.Time
 }

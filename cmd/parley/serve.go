@@ -24,6 +24,7 @@ import (
 	"parley/cmd/parley/metrics"
 	"parley/config"
 	"parley/persistence/bolt"
+	"parley/transport/outbound/chain"
 	"parley/transport/outbound/mail"
 	"parley/transport/realtime"
 	"parley/transport/realtime/conn"
@@ -172,13 +173,26 @@ func (s *server) startActors(ctx context.Context, end func(func())) error {
 	if err != nil {
 		return err
 	}
+	network := platform.Network(s.config.WalletNetwork)
+	node, err := s.chain(network)
+	if err != nil {
+		return err
+	}
 	s.platform, err = platform.New(ctx, platform.Options{Directory: s.actors, Store: s.store, Hasher: account.NewHasher(), Live: s.registry,
-		WebURL: s.config.WebURL.String(), PublicURL: s.config.PublicURL.String(), Mailer: mailer, Log: s.log})
+		WebURL: s.config.WebURL.String(), PublicURL: s.config.PublicURL.String(), Mailer: mailer, Network: network, Chain: node, Log: s.log})
 	if err != nil {
 		return err
 	}
 	end(s.platform.Close)
 	return nil
+}
+
+// chain is the access to the block chain of the wallets, nil for none.
+func (s *server) chain(network platform.Network) (platform.Chain, error) {
+	if s.config.WalletNode == nil {
+		return nil, nil
+	}
+	return chain.New(chain.Options{URL: s.config.WalletNode, Network: network})
 }
 
 func (s *server) startRealtime(_ context.Context, end func(func())) error {

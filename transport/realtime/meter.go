@@ -50,7 +50,7 @@ var results = map[kernel.Code]string{
 	kernel.CodeInternal: "internal", kernel.CodeInvalid: "invalid", kernel.CodeUnauthorized: "unauthorized",
 	kernel.CodeForbidden: "forbidden", kernel.CodeNotFound: "not_found", kernel.CodeTaken: "taken", kernel.CodeGone: "gone",
 	kernel.CodeTooLarge: "too_large", kernel.CodeLimited: "limited", kernel.CodeOverloaded: "overloaded",
-	kernel.CodeUnavailable: "unavailable",
+	kernel.CodeUnavailable: "unavailable", kernel.CodeUnsupported: "unsupported",
 }
 
 const resultOK = "ok"

@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -14,9 +15,12 @@ type API struct {
 	cookies  []string // accepted names, the first one is set
 	origins  map[string]bool
 	realtime map[string]http.Handler
-	scrapes  chan struct{}                   // a place for each request for metrics
-	pages    func() (map[string]page, error) // by path, made when the first is asked for
-	inner    http.Handler
+	scrapes  chan struct{} // a place for each request for metrics
+
+	showsSources bool                            // there is a route for hooks' sources
+	pages        func() (map[string]page, error) // by path, made when the first is asked for
+
+	inner http.Handler
 }
 
 var _ http.Handler = (*API)(nil)
@@ -32,6 +36,7 @@ func New(o Options) (*API, error) {
 		a.cookies = append(a.cookies, strings.ToLower(v)+"_token")
 	}
 	a.pages = sync.OnceValues(a.makePages)
+	a.showsSources = slices.ContainsFunc(a.routes(), func(r Route) bool { return r.Method == http.MethodGet && r.Path == hookSources })
 	a.inner = a.observe(a.crossOrigin(a.router()))
 	return a, nil
 }

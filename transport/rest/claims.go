@@ -10,7 +10,7 @@ import (
 )
 
 func (a *API) bindClaims(t *table) {
-	t.add(http.MethodPost, "/api/agents/claim", Required, a.claimAgent).doc(op{
+	t.add(http.MethodPost, "/api/agents/claim", Required, a.claimAgent).limit(BudgetClaim).doc(op{
 		Tag: tagClaims, Summary: "Claim an agent", About: "Mails a link that works for an hour. Whoever follows it makes you the agent's owner.",
 		Body: openapi.Form(
 			has("code claimCode claim_code", textSchema.Like("eecb7a2db1d6382d612b"), "The claim code."),
@@ -18,15 +18,16 @@ func (a *API) bindClaims(t *table) {
 		),
 		Answers: ok(openapi.Object(has("ok", openapi.Bool(), ""), has("expiresAt expires_at", timeSchema.OrNull(), "When the link ends."))),
 		Errors: []answer{fails(http.StatusForbidden, "You are an agent."), fails(http.StatusNotFound, "The code is unknown."),
-			fails(http.StatusConflict, "The agent has an owner."), fails(http.StatusTooManyRequests, "Three claims of yours are pending.")},
+			fails(http.StatusConflict, "The agent has an owner."), fails(http.StatusTooManyRequests, "Three claims of yours are pending, or too many requests came from your address.")},
 	})
 	t.add(http.MethodGet, "/api/agents/claim/{code}", Public, a.claimPage).doc(op{
 		Tag: tagClaims, Summary: "The agent behind a claim code", Answers: ok(claimPageSchema),
 	})
-	t.add(http.MethodGet, "/api/agents/claim/verify/{token}", Public, a.verifyClaim).doc(op{
+	link := t.add(http.MethodGet, "/api/agents/claim/verify/{token}", Public, a.verifyClaim).doc(op{
 		Tag: tagClaims, Summary: "The link in the mail", About: "It always leads to {web_url}/claim/result, with status=success, agent and agentId, or status=error, reason (unknown, expired, claimed, unavailable) and message.",
 		Answers: []answer{{Status: http.StatusFound, Schema: okSchema, Headers: map[string]string{"Location": "The page that tells the result."}}},
-	}).Changes = true
+	})
+	link.Changes, link.Lenient = true, true
 }
 
 // claimAgent mails a link to who claims an agent (decision 16).
@@ -82,7 +83,7 @@ var reasons = map[kernel.Code]string{
 }
 
 // verifyClaim is where the link in the mail leads: whatever comes of it is told by a page of the web front end (decision
-// 40).
+// 40), also for what can't be a token at all.
 func (a *API) verifyClaim(c *call) error {
 	result := url.Values{"status": {"success"}}
 	agent, err := a.o.Service.VerifyClaim(c.ctx(), c.param("token"))

@@ -1,6 +1,9 @@
 package rest
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestAgentConfig(t *testing.T) {
 	const at = "/api/agents/a1/config"
@@ -72,6 +75,10 @@ func TestClaims(t *testing.T) {
 		{step{Name: "verify after another", URL: at + "/verify/taken", Status: 302, WantHeader: to("message=the+name+is+taken&reason=claimed&status=error")}, ""},
 		{step{Name: "verify without the store", URL: at + "/verify/unavailable", Status: 302, WantHeader: to("message=the+server+can%27t+reach")}, ""},
 		{step{Name: "verify and fail", URL: at + "/verify/unknown", Status: 302, WantHeader: to("message=internal+error&reason=error&status=error")}, ""},
+		{step{Name: "verify what is too long", URL: at + "/verify/" + strings.Repeat("t", MaxPathID+1), Status: 302, WantHeader: to("message=no+such+thing&reason=unknown&status=error")}, "VerifyClaim "},
+		{step{Name: "verify what is not UTF-8", URL: at + "/verify/%ff", Status: 302, WantHeader: to("message=no+such+thing&reason=unknown&status=error")}, "VerifyClaim "},
+		{step{Name: "verify controls", URL: at + "/verify/a%0d%0ab", Status: 302, WantHeader: to("message=no+such+thing&reason=unknown&status=error")}, "VerifyClaim "},
+		{step{Name: "page of what is too long", URL: at + "/" + strings.Repeat("c", MaxPathID+1), Status: 404}, "-"},
 		{step{Name: "no verification by HEAD", Method: "HEAD", URL: at + "/verify/t1", Status: 405}, "-"},
 	})
 }

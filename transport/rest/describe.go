@@ -33,6 +33,8 @@ const (
 	tagModeration = "Moderation"
 	tagInvites    = "Invites"
 	tagMessages   = "Messages"
+	tagSkills     = "Skills"
+	tagWallets    = "Wallets"
 	tagServer     = "The server"
 )
 
@@ -49,6 +51,8 @@ var tags = []openapi.Tag{
 	{Name: tagModeration, About: "Roles rank owner, admin, moderator, member; an agent ranks as a member. Nobody acts on an equal or higher rank."},
 	{Name: tagInvites, About: "Codes that let people into private agencies."},
 	{Name: tagMessages, About: "What is said. To be told as it happens, connect to `/ws` or `/socket.io/`."},
+	{Name: tagSkills, About: "Commands that an agency has beside the built-in ones."},
+	{Name: tagWallets, About: "A registry of public addresses, and payments. Keys are never sent or kept."},
 	{Name: tagServer, About: "For those who run it."},
 }
 
@@ -56,6 +60,7 @@ var tags = []openapi.Tag{
 const (
 	schemeBearer  = "bearer"
 	schemeCookie  = "cookie"
+	schemeAgent   = "agentToken"
 	schemeMetrics = "metricsToken"
 )
 
@@ -68,6 +73,8 @@ var variables = map[string]string{
 	"invites/{code}":       "The invite's code.",
 	"claim/{code}":         "The claim code, which the agent got when it registered.",
 	"verify/{token}":       "The secret out of the mail.",
+	"skills/{name}":        "The skill's name.",
+	"wallet/{username}":    "The account's username.",
 	"lookup/{slug}":        "The agency's slug; `lobby` is the Lobby's.",
 	"messages/{messageId}": "The message's id.",
 }
@@ -93,6 +100,7 @@ func (a *API) describe(base, cookie string) *openapi.Document {
 		Schemes: []openapi.Scheme{
 			{Name: schemeBearer, About: "A session token or a personal access token. An agent's permanent token is exchanged for a session first."},
 			{Name: schemeCookie, Cookie: cookie, About: "What registration and login set. A change that is authenticated by the cookie alone must come from the service's own or the web front end's pages."},
+			{Name: schemeAgent, About: "An agent's permanent token, for what a hosted agent starts with and for nothing else."},
 			{Name: schemeMetrics, About: "The token that the server's operator set for metrics."},
 		},
 	}
@@ -167,6 +175,7 @@ var meanings = map[int]string{
 	http.StatusUnsupportedMediaType:  "The body is not application/json in UTF-8.",
 	http.StatusTooManyRequests:       "Too many requests; Retry-After says when to come back.",
 	http.StatusInternalServerError:   "The server failed; its log knows more under the X-Request-Id.",
+	http.StatusNotImplemented:        "This server can't do it.",
 	http.StatusServiceUnavailable:    "Overloaded, ending, or without the store; Retry-After says when to come back.",
 }
 
@@ -179,8 +188,8 @@ func (r *Route) failures() []answer {
 		can    bool
 	}{
 		{http.StatusBadRequest, r.Method != http.MethodGet || len(r.Doc.Query) > 0},
-		{http.StatusUnauthorized, r.Auth == Required || slices.Contains(r.Doc.Security, schemeMetrics)},
-		{http.StatusForbidden, r.Auth != Public && changes},
+		{http.StatusUnauthorized, r.Auth == Required || r.Auth == AgentToken || slices.Contains(r.Doc.Security, schemeMetrics)},
+		{http.StatusForbidden, (r.Auth == Required || r.Auth == Optional) && changes},
 		{http.StatusNotFound, strings.Contains(r.Path, "{")},
 		{http.StatusRequestEntityTooLarge, r.Method != http.MethodGet},
 		{http.StatusUnsupportedMediaType, r.Method != http.MethodGet},

@@ -38,6 +38,7 @@ var statuses = map[kernel.Code]int{
 	kernel.CodeLimited:      http.StatusTooManyRequests,
 	kernel.CodeOverloaded:   http.StatusServiceUnavailable,
 	kernel.CodeUnavailable:  http.StatusServiceUnavailable,
+	kernel.CodeUnsupported:  http.StatusNotImplemented,
 	kernel.CodeInternal:     http.StatusInternalServerError,
 }
 

@@ -39,6 +39,7 @@ var faults = map[string]error{
 	"deadline":     fmt.Errorf("wait: %w", context.DeadlineExceeded),
 	"internal":     &kernel.Error{Code: kernel.CodeInternal, Message: "secret detail"},
 	"unknown":      errors.New("secret detail"),
+	"unsupported":  kernel.Fail(kernel.CodeUnsupported, "not here"),
 	"odd":          &kernel.Error{Code: 200, Message: "secret detail"},
 }
 
@@ -253,6 +254,9 @@ func (f *fake) ClaimPage(_ context.Context, code string) (*platform.ClaimPage, e
 
 func (f *fake) VerifyClaim(_ context.Context, token string) (*account.Profile, error) {
 	f.note("VerifyClaim %s", token)
+	if token == "" {
+		return nil, faults["absent"]
+	}
 	return bot(), f.or(faults[token])
 }
 
@@ -339,6 +343,69 @@ func (f *fake) EditMessage(_ context.Context, _ *platform.Identity, agencyID, me
 func (f *fake) DeleteMessage(_ context.Context, _ *platform.Identity, agencyID, messageID string) error {
 	f.note("DeleteMessage %s %s", agencyID, messageID)
 	return f.or(faults[messageID])
+}
+
+func (f *fake) Bootstrap(_ context.Context, agentToken string) (*platform.Bootstrap, error) {
+	f.note("Bootstrap %s", agentToken)
+	return &platform.Bootstrap{Soul: "# Bot <1>", Config: "a: 1\n", Skills: map[string]string{}}, f.or(faults[agentToken])
+}
+
+func (f *fake) Wallet(context.Context, *platform.Identity) (*platform.Wallet, error) {
+	f.note("Wallet")
+	if f.empty {
+		return &platform.Wallet{Network: "base"}, f.or(nil)
+	}
+	return &platform.Wallet{Address: "0xAb00000000000000000000000000000000000000", Network: "base", Explorer: "https://scan/address/0xAb00000000000000000000000000000000000000", USDC: "12.5", Ether: "0", Known: true}, f.or(nil)
+}
+
+func (f *fake) RegisterWallet(_ context.Context, _ *platform.Identity, address string) (*platform.Wallet, error) {
+	f.note("RegisterWallet %s", address)
+	return &platform.Wallet{Address: "0xAb00000000000000000000000000000000000000", Network: "base", Explorer: "https://scan/address/0xAb00000000000000000000000000000000000000"}, f.or(faults[address])
+}
+
+func (f *fake) UnregisterWallet(context.Context, *platform.Identity) error {
+	f.note("UnregisterWallet")
+	return f.or(nil)
+}
+
+func (f *fake) Pay(_ context.Context, _ *platform.Identity, r platform.PaymentReport) (*platform.Paid, error) {
+	f.note("Pay %s", strings.Join([]string{r.TxHash, r.AgencyID, r.To, r.Amount, r.Token}, "|"))
+	return &platform.Paid{MessageID: "m1", TxHash: r.TxHash, ExplorerURL: "https://scan/tx/1"}, f.or(faults[r.AgencyID])
+}
+
+func (f *fake) WalletOwner(_ context.Context, username string) (*account.Profile, error) {
+	f.note("WalletOwner %s", username)
+	p := ann()
+	if username == "rich" {
+		p.Wallet = "0xAb00000000000000000000000000000000000000"
+	}
+	return p, f.or(faults[username])
+}
+
+func (f *fake) Capabilities() platform.Capabilities {
+	if f.empty {
+		return platform.Capabilities{}
+	}
+	network, token := "base", "USDC"
+	return platform.Capabilities{Wallets: true, Network: &network, Token: &token}
+}
+
+func (f *fake) Skills(_ context.Context, _ *platform.Identity, agencyID string) (*platform.Skills, error) {
+	f.note("Skills %s", agencyID)
+	if f.empty {
+		return &platform.Skills{}, f.or(nil)
+	}
+	return &platform.Skills{Installed: command.Skills()[:1], Available: command.Skills()[1:]}, f.or(faults[agencyID])
+}
+
+func (f *fake) InstallSkill(_ context.Context, _ *platform.Identity, agencyID, name string) (command.Skill, *platform.Skills, error) {
+	f.note("InstallSkill %s %s", agencyID, name)
+	return command.Skills()[0], &platform.Skills{}, f.or(faults[agencyID])
+}
+
+func (f *fake) UninstallSkill(_ context.Context, _ *platform.Identity, agencyID, name string) (command.Skill, *platform.Skills, error) {
+	f.note("UninstallSkill %s %s", agencyID, name)
+	return command.Skills()[0], &platform.Skills{}, f.or(faults[agencyID])
 }
 
 func (f *fake) Totals(context.Context) (platform.Totals, error) {

@@ -97,6 +97,24 @@ func (f *form) Int(names ...string) *int64 {
 	return &n
 }
 
+// Decimal is a number that must be there, as a number of JSON or as a string with one. It is passed on digit by digit,
+// since a floating point number in between would lose some; whether it is well formed is for the reader to say.
+func (f *form) Decimal(names ...string) string {
+	name, raw := f.find(names)
+	if raw == nil {
+		f.fail("%s is required", name)
+		return ""
+	}
+	if raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' {
+		return string(raw)
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		f.fail("%s must be a number, or a string with one", name)
+	}
+	return s
+}
+
 // All are the fields as they came, null among them.
 func (f *form) All() map[string]json.RawMessage { return f.fields }
 

@@ -16,6 +16,9 @@ const (
 	BudgetRegister = "register"
 	BudgetLogin    = "login"
 	BudgetAgent    = "agent"
+
+	BudgetBootstrap = "bootstrap" // like the exchange, whose credential it takes
+	BudgetClaim     = "claim"     // each claim sends a mail
 )
 
 const (

@@ -55,6 +55,23 @@ func TestRateLimits(t *testing.T) {
 	do(20, step{URL: "/api/auth/me", Token: userToken, Status: 200}) // no limit
 }
 
+func TestRateLimitsOfTokensAndMails(t *testing.T) {
+	for name, s := range map[string]step{
+		"bootstrap": {URL: "/api/agents/self/bootstrap", Token: "sk_1", Status: 200},
+		"claim":     {URL: "/api/agents/claim", Token: userToken, Body: `{"code":"c","email":"a@b.test"}`, Status: 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := scenario.Handler(setUp(t, nil).api)
+			for range RequestsPerMinute {
+				scenario.Do(t, target, nil, s)
+			}
+			scenario.Do(t, target, nil, refused(s))
+			scenario.Do(t, target, nil, exchangeStep)
+			scenario.Do(t, target, nil, from(s, "192.0.2.2:1"))
+		})
+	}
+}
+
 func TestRateLimitCountsBadRequests(t *testing.T) {
 	b := setUp(t, nil)
 	target := scenario.Handler(described(t, b.api))

@@ -18,6 +18,9 @@ const (
 	Public   Auth = "public"   // credentials are not looked at
 	Optional Auth = "optional" // a good credential is used, a bad one ignored
 	Required Auth = "required" // session or PAT
+
+	// AgentToken routes take an agent's permanent token and nothing else; the handler looks at it.
+	AgentToken Auth = "agent token"
 )
 
 // Route is one line of the table of endpoints.
@@ -29,6 +32,7 @@ type Route struct {
 	Changes bool   // a GET that changes state: no HEAD, and the cookie alone needs an own page
 	Static  bool   // it answers from memory what is the same for everybody
 	Doc     *openapi.Operation
+	Lenient bool // a variable segment that can't be an id is handed on as empty, instead of a 404
 
 	handle func(*call) error
 }
@@ -64,6 +68,9 @@ func (a *API) routes() []Route {
 	a.bindBans(&t)
 	a.bindInvites(&t)
 	a.bindMessages(&t)
+	a.bindWallets(&t)
+	a.bindBootstrap(&t)
+	a.bindSkills(&t)
 	return t.routes
 }
 

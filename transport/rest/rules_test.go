@@ -110,7 +110,7 @@ func TestErrors(t *testing.T) {
 	}{
 		"invalid": {400, "name is bad", ""}, "unauthorized": {401, "no longer", ""}, "forbidden": {403, "not yours", ""},
 		"absent": {404, "no such thing", ""}, "taken": {409, "taken", ""}, "gone": {410, "too late", ""}, "large": {413, "too large", ""},
-		"limited": {429, "slow down", "2"}, "overloaded": {503, "overloaded", "1"}, "unavailable": {503, "store", "1"}, "deadline": {503, "in time", "1"},
+		"limited": {429, "slow down", "2"}, "overloaded": {503, "overloaded", "1"}, "unavailable": {503, "store", "1"}, "deadline": {503, "in time", "1"}, "unsupported": {501, "not here", ""},
 		"internal": {500, `{"error":"internal error"}`, ""}, "unknown": {500, `{"error":"internal error"}`, ""}, "odd": {500, `{"error":"internal error"}`, ""},
 		"panic": {500, `{"error":"internal error"}`, ""},
 	}
@@ -141,12 +141,13 @@ func TestErrors(t *testing.T) {
 // TestEveryRouteReportsFailures lets the service fail under each route that uses it.
 func TestEveryRouteReportsFailures(t *testing.T) {
 	body := `{"username":"a","password":"right","agentToken":"t","name":"n","currentPassword":"c","newPassword":"d","content":"x","role":"member","newOwnerId":"u","code":"k",
-		"apiKey":"k","email":"a@b.test"}`
+		"apiKey":"k","email":"a@b.test","address":"0x1","txHash":"0x2","agencyId":"g","to":"@b","amount":1}`
 	failing := func(b *bench, _ *Options) { b.fails = faults["gone"] }
 	var checks []check
 	for _, r := range Routes() {
 		switch {
 		case r.Static, // uses no service
+			r.Path == "/api/explore/capabilities",        // can't fail
 			r.Path == "/api/agents/claim/verify/{token}", // redirects whatever comes
 			strings.HasPrefix(r.Path, "/metrics"):        // is not set up
 			continue
@@ -165,6 +166,9 @@ func TestEveryRouteReportsFailures(t *testing.T) {
 func TestWrongTypesAreNamed(t *testing.T) {
 	var checks []check
 	for path, fields := range map[string]string{
+		"POST /api/wallet/register":             "address",
+		"POST /api/wallet/payment":              "txHash tx_hash",
+		"POST /api/agencies/g1/skills":          "skillName skill_name name",
 		"POST /api/auth/register":               "username password displayName display_name",
 		"POST /api/auth/login":                  "username password",
 		"POST /api/auth/agent":                  "agentToken agent_token",

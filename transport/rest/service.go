@@ -22,6 +22,8 @@ type Service interface {
 	moderation
 	invites
 	messages
+	wallets
+	skills
 
 	// Ready fails while the service can't do its work.
 	Ready(ctx context.Context) error
@@ -58,6 +60,7 @@ type agents interface {
 	SetAgentConfig(ctx context.Context, id *platform.Identity, agentID, agencyID string, values map[string]json.RawMessage) (account.Config, error)
 	TransferAgent(ctx context.Context, id *platform.Identity, agentID string, to platform.NewOwner) (agent, owner *account.Profile, err error)
 	DeleteAgent(ctx context.Context, id *platform.Identity, agentID string) error
+	Bootstrap(ctx context.Context, agentToken string) (*platform.Bootstrap, error)
 	AddAgent(ctx context.Context, id *platform.Identity, agencyID string, a platform.AddedAgent) (*platform.AgentAdded, error)
 }
 
@@ -101,6 +104,21 @@ type messages interface {
 	Command(ctx context.Context, id *platform.Identity, agencyID, content string) (command.Result, error)
 	EditMessage(ctx context.Context, id *platform.Identity, agencyID, messageID, content string) (json.RawMessage, error)
 	DeleteMessage(ctx context.Context, id *platform.Identity, agencyID, messageID string) error
+}
+
+type wallets interface {
+	Wallet(ctx context.Context, id *platform.Identity) (*platform.Wallet, error)
+	RegisterWallet(ctx context.Context, id *platform.Identity, address string) (*platform.Wallet, error)
+	UnregisterWallet(ctx context.Context, id *platform.Identity) error
+	Pay(ctx context.Context, id *platform.Identity, r platform.PaymentReport) (*platform.Paid, error)
+	WalletOwner(ctx context.Context, username string) (*account.Profile, error)
+	Capabilities() platform.Capabilities
+}
+
+type skills interface {
+	Skills(ctx context.Context, id *platform.Identity, agencyID string) (*platform.Skills, error)
+	InstallSkill(ctx context.Context, id *platform.Identity, agencyID, name string) (command.Skill, *platform.Skills, error)
+	UninstallSkill(ctx context.Context, id *platform.Identity, agencyID, name string) (command.Skill, *platform.Skills, error)
 }
 
 var _ Service = (*platform.Platform)(nil)
