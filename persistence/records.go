@@ -25,6 +25,10 @@ const (
 	CollectionOwned      = "owned"      // owner's account id / agent's account id: empty
 	CollectionMessage    = "message"    // agency id / seq (see SeqKey): the message as clients see it
 	CollectionBan        = "ban"        // agency id / account id: reason, moderator and end of a ban
+	CollectionTally      = "tally"      // agency id / seq (see SeqKey): a message's reactions as clients see them
+	CollectionReaction   = "reaction"   // agency id / seq / …: who reacted to a message with what, and in which order
+	CollectionDM         = "dm"         // account id / agency id: a direct message as one of the two sees it
+	CollectionOpenedDM   = "dm-opened"  // opener's account id / agency id: empty; what counts towards the opener's limit
 )
 
 // Indexes of claims.

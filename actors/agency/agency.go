@@ -23,6 +23,8 @@ const (
 	postCache = 4096
 	// banCache is the number of accounts of which the actor remembers whether they are banned.
 	banCache = 4096
+	// wallCache is the number of messages whose reactions the actor remembers.
+	wallCache = 64
 	// retainEvents and retainFor say how long the log is kept behind the snapshot.
 	retainEvents = 10_000
 	retainFor    = 7 * 24 * time.Hour
@@ -59,6 +61,8 @@ type Agency struct {
 	posts    kernel.Gate[string]                  // clientIds being looked up
 	edits    kernel.Gate[uint64]                  // messages being changed
 	purges   kernel.Gate[struct{}]                // steps of the clean-up
+	walls    *simplelru.LRU[uint64, *wall]        // reactions to messages, by the messages' places
+	marks    map[string]mark                      // reactions on their way to the store, by their keys there
 	watched  bool                                 // some server here is interested in the events
 	outgoing []persistence.Event
 }
@@ -76,7 +80,8 @@ func newAgency(p Ports) *Agency {
 	members, _ := simplelru.NewLRU[string, MemberRecord](memberCache, nil)
 	recent, _ := simplelru.NewLRU[string, recentPost](postCache, nil)
 	bans, _ := simplelru.NewLRU[string, BanRecord](banCache, nil)
-	return &Agency{ports: p, members: members, recent: recent, bans: bans}
+	walls, _ := simplelru.NewLRU[uint64, *wall](wallCache, nil)
+	return &Agency{ports: p, members: members, recent: recent, bans: bans, walls: walls, marks: map[string]mark{}}
 }
 
 // Load implements kernel.Entity.
@@ -145,12 +150,24 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 	case Forget:
 		a.forget(t, c)
 		return
+	case OpenDM:
+		a.openDM(t, c)
+		return
+	case ClearMessages:
+		a.clearMessages(t)
+		return
+	case DropReactions:
+		a.dropReactions(t, c)
+		return
 	case Watch:
 		a.watch(t)
 		return
 	}
 	if !a.s.exists() {
 		t.Fail(errNotFound())
+		return
+	}
+	if a.s.Kind == DM && a.refuseInDM(t, command) {
 		return
 	}
 	switch c := command.(type) {
@@ -160,6 +177,12 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 		a.editMessage(t, c)
 	case DeleteMessage:
 		a.deleteMessage(t, c)
+	case React:
+		a.react(t, c)
+	case HideDM:
+		a.hideDM(t, c)
+	case ClearDM:
+		a.clearDM(t, c)
 	case Enter:
 		a.enter(t, c)
 	case AddMember:

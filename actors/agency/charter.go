@@ -192,13 +192,15 @@ func (a *Agency) dissolve(t *kernel.Turn, c Dissolve) {
 
 // end commits the agency's end together with what led to it, and goes on with the clean-up.
 func (a *Agency) end(t *kernel.Turn, by *WireSender, c kernel.Change, answer func()) {
-	slug := slugClaim(&a.s.Record)
-	slug.Release = true
 	c.Events = append(c.Events, event(evDissolved, movement{Member: *by}))
-	c.Claims = append(append(c.Claims, slug), inviteClaims(t.ID(), a.s.Invites, true)...)
+	if a.s.Kind != DM { // which has no slug and is not counted
+		slug := slugClaim(&a.s.Record)
+		slug.Release = true
+		c.Claims = append(append(c.Claims, slug), inviteClaims(t.ID(), a.s.Invites, true)...)
+		c.Counters = append(c.Counters, persistence.CounterOp{Name: persistence.CountAgencies, Delta: -1})
+	}
 	c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionAgency, Key: t.ID()},
 		persistence.DocumentOp{Collection: persistence.CollectionPublic, Key: t.ID()})
-	c.Counters = append(c.Counters, persistence.CounterOp{Name: persistence.CountAgencies, Delta: -1})
 	c.Outbox = append(c.Outbox, persistence.OutboxOp{ID: PurgeEntry(t.ID()), Data: []byte("{}")})
 	a.commit(t, c, answer, nil)
 }
@@ -225,44 +227,48 @@ func (a *Agency) purge(t *kernel.Turn, _ Purge) {
 
 // purgeStep works on what is committed, one step at a time: no row may be counted as gone twice.
 func (a *Agency) purgeStep(t *kernel.Turn) {
-	type rows struct{ members, messages, bans []persistence.Document }
 	id := t.ID()
-	kernel.Load(t, func(ctx context.Context, s persistence.Store) (r rows, err error) {
-		r.members, err = s.Documents(ctx, persistence.CollectionMember, persistence.Range{Prefix: id + "/", Limit: purgePage})
-		if err == nil {
-			r.messages, err = s.Documents(ctx, persistence.CollectionMessage, persistence.Range{Prefix: id + "/", Limit: purgePage})
+	kernel.Load(t, func(ctx context.Context, s persistence.Store) (map[string][]persistence.Document, error) {
+		found := map[string][]persistence.Document{}
+		for _, collection := range purged {
+			rows, err := s.Documents(ctx, collection, persistence.Range{Prefix: id + "/", Limit: purgePage})
+			if err != nil {
+				return nil, err
+			}
+			if len(rows) > 0 {
+				found[collection] = rows
+			}
 		}
-		if err == nil {
-			r.bans, err = s.Documents(ctx, persistence.CollectionBan, persistence.Range{Prefix: id + "/", Limit: purgePage})
-		}
-		return r, err
-	}, func(r rows, err error) {
+		return found, nil
+	}, func(found map[string][]persistence.Document, err error) {
 		defer a.purges.Leave(struct{}{})
 		switch {
 		case err != nil:
 			t.Fail(err)
-		case len(r.members)+len(r.messages)+len(r.bans) == 0:
+		case len(found) == 0:
 			a.purgeOver(t)
 		default:
-			a.purgeRows(t, r.members, r.messages, r.bans)
+			a.purgeRows(t, found)
 		}
 	})
 }
 
-func (a *Agency) purgeRows(t *kernel.Turn, members, messages, bans []persistence.Document) {
+// purged are the collections with an agency's documents, whose keys begin with its id.
+var purged = []string{persistence.CollectionMember, persistence.CollectionMessage, persistence.CollectionBan,
+	persistence.CollectionTally, persistence.CollectionReaction}
+
+func (a *Agency) purgeRows(t *kernel.Turn, found map[string][]persistence.Document) {
 	var c kernel.Change
-	for _, d := range members {
-		c.Documents = append(c.Documents, memberDocuments(t.ID(), d.Key[len(t.ID())+1:], nil)...)
+	for collection, rows := range found {
+		c.Documents = append(c.Documents, drop(collection, rows)...)
 	}
-	for _, d := range messages {
-		c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionMessage, Key: d.Key})
-	}
-	for _, d := range bans {
-		c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionBan, Key: d.Key})
+	for _, d := range found[persistence.CollectionMember] {
+		c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionMembership,
+			Key: persistence.Key(d.Key[len(t.ID())+1:], t.ID())})
 	}
 	c.Counters = []persistence.CounterOp{
-		{Name: persistence.CountMemberships, Delta: -int64(len(members))},
-		{Name: persistence.CountMessages, Delta: -int64(len(messages))},
+		{Name: persistence.CountMemberships, Delta: -int64(len(found[persistence.CollectionMember]))},
+		{Name: persistence.CountMessages, Delta: -int64(len(found[persistence.CollectionMessage]))},
 	}
 	t.Commit(c, func() { t.Reply(Purged{}) }, nil)
 }

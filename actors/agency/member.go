@@ -223,6 +223,8 @@ func (a *Agency) forget(t *kernel.Turn, c Forget) {
 		switch {
 		case m.Role == "":
 			t.Reply(kernel.Done{})
+		case a.s.Kind == DM:
+			a.forgetDM(t, c.Who, m)
 		case m.Role == Owner && a.s.owners() == 1:
 			a.pass(t, c.Who, m)
 		default:

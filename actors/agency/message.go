@@ -26,9 +26,11 @@ type Message struct {
 	Seq               uint64          `json:"seq"`
 	AgencyID          string          `json:"agency_id"`
 	AgencyID2         string          `json:"agencyId"`
+	DM                bool            `json:"dm,omitempty"` // in a direct message
 	Content           string          `json:"content"`
 	Type              string          `json:"type"`
 	Metadata          json.RawMessage `json:"metadata"`
+	Reactions         Reactions       `json:"reactions"` // stored apart, see ShowReactions
 	SenderID          string          `json:"sender_id"`
 	SenderUsername    string          `json:"sender_username"`
 	Username          string          `json:"username"`

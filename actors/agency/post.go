@@ -41,6 +41,8 @@ func (a *Agency) post(t *kernel.Turn, c Post) {
 			t.Fail(errNotFound())
 		case member.Role == "":
 			t.Fail(kernel.Forbidden("you are not a member of this agency; join it first"))
+		case a.s.Kind == DM && a.s.MemberCount < 2:
+			t.Fail(errAlone())
 		case m.ClientID != "":
 			a.postOnce(t, c.Who, m)
 		default:
@@ -53,7 +55,7 @@ func (a *Agency) post(t *kernel.Turn, c Post) {
 func (a *Agency) append(t *kernel.Turn, who account.Sender, n NewMessage, claims []persistence.ClaimOp, refused func(error) error) {
 	seq, at := t.Next()
 	id := NewMessageID(at, seq)
-	msg := Message{ID: id, Seq: seq, AgencyID: t.ID(), AgencyID2: t.ID(), Content: n.Content, Type: n.Type, Metadata: n.Metadata,
+	msg := Message{ID: id, Seq: seq, AgencyID: t.ID(), AgencyID2: t.ID(), Content: n.Content, Type: n.Type, Metadata: n.Metadata, DM: a.s.Kind == DM,
 		SenderID: who.ID, SenderUsername: who.Username, Username: who.Username, SenderDisplayName: who.DisplayName,
 		SenderType: who.Type, ReplyTo: n.ReplyTo, ClientID: n.ClientID, CreatedAt: *account.FormatTime(at)}
 	data := msg.encode()
@@ -123,7 +125,15 @@ func (a *Agency) replyEarlier(t *kernel.Turn, seq uint64) {
 	key := persistence.SeqKey(t.ID(), seq)
 	t.AfterCommits(func() {
 		kernel.Load(t, func(ctx context.Context, s persistence.Store) ([]byte, error) {
-			return s.Document(ctx, persistence.CollectionMessage, key)
+			doc, err := s.Document(ctx, persistence.CollectionMessage, key)
+			if err != nil {
+				return nil, err
+			}
+			tally, err := s.Document(ctx, persistence.CollectionTally, key)
+			if errors.Is(err, persistence.ErrNotFound) {
+				return doc, nil
+			}
+			return ShowReactions(doc, tally), err
 		}, func(doc []byte, err error) {
 			var m *Message
 			if err == nil {
@@ -148,13 +158,6 @@ type EditMessage struct {
 	Content   string
 }
 
-// DeleteMessage removes a message: one's own, or as moderator or higher that of another of lower rank. It answers with
-// kernel.Done.
-type DeleteMessage struct {
-	Who       account.Sender
-	MessageID string
-}
-
 // Edited is the event message-edited (decision 27).
 type Edited struct {
 	AgencyID  string          `json:"agencyId"`
@@ -166,10 +169,10 @@ type Edited struct {
 	Seq       uint64          `json:"seq"`
 }
 
-// openMessage opens a message for change: one at a time, on what is committed. next must call leave exactly once, after the
-// change has been handed over or refused.
-func (a *Agency) openMessage(t *kernel.Turn, who account.Sender, id string, next func(member MemberRecord, m *Message, leave func())) {
-	a.withMember(t, who.ID, func(member MemberRecord) {
+// atMessage lets a member at a message, one at a time; what is seen there may not be committed. next must call leave exactly
+// once, after the change has been handed over or refused.
+func (a *Agency) atMessage(t *kernel.Turn, who, id string, next func(member MemberRecord, seq uint64, leave func())) {
+	a.withMember(t, who, func(member MemberRecord) {
 		if member.Role == "" {
 			t.Fail(a.mayManage(member, Member))
 			return
@@ -179,25 +182,42 @@ func (a *Agency) openMessage(t *kernel.Turn, who account.Sender, id string, next
 			t.Fail(errNoMessage())
 			return
 		}
-		a.edits.Enter(seq, func() {
-			t.AfterCommits(func() {
-				kernel.Load(t, func(ctx context.Context, s persistence.Store) (*Message, error) {
-					return readMessage(ctx, s, t.ID(), seq, id)
-				}, func(m *Message, err error) {
-					leave := func() { a.edits.Leave(seq) }
-					if err == nil {
-						err = a.ended()
-					}
-					if err != nil {
-						t.Fail(err)
-						leave()
-						return
-					}
-					next(member, m, leave)
-				})
-			})
+		a.edits.Enter(seq, func() { next(member, seq, func() { a.edits.Leave(seq) }) })
+	})
+}
+
+// openMessage reads a message, with its reactions, for a change by a member, all of it committed; see atMessage.
+func (a *Agency) openMessage(t *kernel.Turn, who account.Sender, id string, next func(member MemberRecord, m *Message, leave func())) {
+	a.atMessage(t, who.ID, id, func(member MemberRecord, seq uint64, leave func()) {
+		a.loadMessage(t, seq, id, leave, func(m *Message) { next(member, m, leave) })
+	})
+}
+
+// loadMessage reads a message, all of it committed, and goes on while it is there; else it calls leave.
+func (a *Agency) loadMessage(t *kernel.Turn, seq uint64, id string, leave func(), next func(*Message)) {
+	t.AfterCommits(func() {
+		kernel.Load(t, func(ctx context.Context, s persistence.Store) (*Message, error) {
+			return readMessage(ctx, s, t.ID(), seq, id)
+		}, func(m *Message, err error) {
+			if err == nil {
+				err = a.still(seq)
+			}
+			if err != nil {
+				t.Fail(err)
+				leave()
+				return
+			}
+			next(m)
 		})
 	})
+}
+
+// still is the error for those who come back from reading a message that is there no more, by what is known here.
+func (a *Agency) still(seq uint64) error {
+	if seq <= a.s.Cleared && a.s.exists() {
+		return errNoMessage()
+	}
+	return a.ended()
 }
 
 func errNoMessage() error { return kernel.NotFound("there is no such message") }
@@ -211,8 +231,18 @@ func readMessage(ctx context.Context, s persistence.Store, agency string, seq ui
 		return nil, err
 	}
 	m, err := DecodeMessage(doc)
-	if err == nil && m.ID != id {
+	if err != nil {
+		return nil, err
+	}
+	if m.ID != id {
 		return nil, errNoMessage()
+	}
+	doc, err = s.Document(ctx, persistence.CollectionTally, persistence.SeqKey(agency, seq))
+	if errors.Is(err, persistence.ErrNotFound) {
+		return m, nil
+	}
+	if err == nil {
+		m.Reactions, err = DecodeReactions(doc)
 	}
 	return m, err
 }
@@ -231,45 +261,13 @@ func (a *Agency) editMessage(t *kernel.Turn, c EditMessage) {
 		}
 		seq, at := t.Next()
 		m.Content, m.EditedAt = content, account.FormatTime(at)
+		stored := *m
+		stored.Reactions = nil
 		data := m.encode()
 		a.commit(t, kernel.Change{
 			Events: []persistence.Event{event(evEdited, edition{By: wire(c.Who), Edited: Edited{AgencyID: t.ID(), AgencyID2: t.ID(),
 				MessageID: m.ID, Content: content, Metadata: m.Metadata, EditedAt: *m.EditedAt, Seq: seq}})},
-			Documents: []persistence.DocumentOp{{Collection: persistence.CollectionMessage, Key: persistence.SeqKey(t.ID(), m.Seq), Data: data}},
+			Documents: []persistence.DocumentOp{{Collection: persistence.CollectionMessage, Key: persistence.SeqKey(t.ID(), m.Seq), Data: stored.encode()}},
 		}, func() { t.Reply(&Posted{ID: m.ID, Seq: m.Seq, Message: data}) }, nil)
 	})
-}
-
-func (a *Agency) deleteMessage(t *kernel.Turn, c DeleteMessage) {
-	a.openMessage(t, c.Who, c.MessageID, func(member MemberRecord, m *Message, leave func()) {
-		if m.SenderID == c.Who.ID {
-			a.dropMessage(t, c.Who, m)
-			leave()
-			return
-		}
-		a.lookUp(t, m.SenderID, func(sender MemberRecord, err error) {
-			defer leave()
-			if err != nil {
-				t.Fail(err)
-				return
-			}
-			if member.Role.Rank() < Moderator.Rank() || sender.Role.Rank() >= member.Role.Rank() {
-				t.Fail(kernel.Forbidden("only the sender, or a moderator of higher rank, can delete a message"))
-				return
-			}
-			a.dropMessage(t, c.Who, m)
-		})
-	})
-}
-
-func (a *Agency) dropMessage(t *kernel.Turn, who account.Sender, m *Message) {
-	told, err := json.Marshal(map[string]string{"id": m.ID, "content": m.Content, "type": m.Type, "created_at": m.CreatedAt})
-	if err != nil {
-		panic(err) // strings always encode
-	}
-	a.commit(t, kernel.Change{
-		Events:    []persistence.Event{event(evDeleted, deletion{MessageID: m.ID, By: wire(who), Message: told})},
-		Documents: []persistence.DocumentOp{{Collection: persistence.CollectionMessage, Key: persistence.SeqKey(t.ID(), m.Seq)}},
-		Counters:  []persistence.CounterOp{{Name: persistence.CountMessages, Delta: -1}},
-	}, func() { t.Reply(kernel.Done{}) }, nil)
 }

@@ -61,8 +61,11 @@ func mayGive(by, target, next Role, self bool) error {
 
 // MaySeeBans admits those who may ban to the list of bans. role is the caller's.
 func MaySeeBans(r *Record, role Role) error {
-	if r.Kind == Lobby {
+	switch r.Kind {
+	case Lobby:
 		return errLobby()
+	case DM:
+		return kernel.Forbidden("nobody is banned from a direct message")
 	}
 	return mayRemove(role, "")
 }

@@ -27,17 +27,23 @@ const (
 	evRevoked   = "revoked"  // an invite
 	evRedeemed  = "redeemed" // an invite; the joining follows from it
 	evSkill     = "skill"    // installed or uninstalled
+	evReacted   = "reacted"
+	evCleared   = "cleared" // a direct message; the deletions follow from it
 )
 
 // state is what an agency's actor knows without reading. Members are documents: its size does not depend on their number.
 type state struct {
 	Record
 	// Staff are the members above the rank of member, which is what ownership passes through.
-	Staff     map[string]MemberRecord `json:"staff,omitempty"`
-	Invites   []Invite                `json:"invites,omitempty"` // oldest first, at most keptInvites
-	Messages  int64                   `json:"messages,omitempty"`
-	Dissolved bool                    `json:"dissolved,omitempty"`
-	Purged    bool                    `json:"purged,omitempty"`
+	Staff    map[string]MemberRecord `json:"staff,omitempty"`
+	Invites  []Invite                `json:"invites,omitempty"` // oldest first, at most keptInvites
+	Messages int64                   `json:"messages,omitempty"`
+	// Cleared is up to where a direct message's messages are being deleted or have been, and ClearedBy who wanted that.
+	Cleared   uint64     `json:"cleared,omitempty"`
+	ClearedBy WireSender `json:"clearedBy,omitzero"`
+
+	Dissolved bool `json:"dissolved,omitempty"`
+	Purged    bool `json:"purged,omitempty"`
 }
 
 // founding is the body of evFounded.
@@ -107,7 +113,13 @@ func (s *state) apply(ev *persistence.Event) error {
 	switch ev.Kind {
 	case evMessage:
 		s.Messages++
-	case evEdited:
+	case evEdited, evReacted:
+	case evCleared:
+		var b clearing
+		if err := decode(&b); err != nil {
+			return err
+		}
+		s.Cleared, s.ClearedBy = b.UpTo, b.By
 	case evDeleted:
 		s.Messages--
 	case evFounded:
@@ -154,6 +166,9 @@ func (s *state) apply(ev *persistence.Event) error {
 
 func (s *state) move(ev *persistence.Event, b movement) {
 	s.MemberCount = b.Count
+	if s.Kind == DM && ev.Kind == evLeft {
+		s.Pair = s.withoutPeer(b.Member.ID)
+	}
 	old, was := s.Staff[b.Member.ID]
 	switch {
 	case ev.Kind != evJoined && ev.Kind != evRole, b.Role.Rank() <= Member.Rank():

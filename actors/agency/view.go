@@ -7,13 +7,14 @@ import (
 	"parley/actors/account"
 )
 
-// Kind distinguishes rooms that people make from the one that everybody is in.
+// Kind distinguishes rooms that people make from the one that everybody is in and from what two say to each other.
 type Kind string
 
 // Kinds of agencies.
 const (
 	Room  Kind = "room"
 	Lobby Kind = "lobby"
+	DM    Kind = "dm" // see dm.go
 )
 
 // Record is an agency as it is listed and looked up without waking it.
@@ -29,6 +30,7 @@ type Record struct {
 	CreatedAt   int64   `json:"created"`
 	// Skills are the names of the skills that are installed, in their order.
 	Skills []string `json:"skills,omitempty"`
+	Pair   []Peer   `json:"pair,omitempty"` // the two sides of a direct message
 }
 
 // Encode returns the document.
@@ -57,7 +59,7 @@ type View struct {
 	Charter     *string `json:"charter"`
 	Private     bool    `json:"is_private"`
 	Private2    bool    `json:"isPrivate"`
-	Type        string  `json:"type"` // "agency", or "lobby"
+	Type        string  `json:"type"` // "agency", "lobby" or "dm"
 	MemberCount int64   `json:"member_count"`
 	Members2    int64   `json:"memberCount"`
 	IsMember    bool    `json:"isMember"`
@@ -71,12 +73,19 @@ type View struct {
 func NewView(r *Record, role Role) View {
 	v := View{ID: r.ID, Name: r.Name, Slug: r.Slug, Charter: r.Charter, Private: r.Private, Private2: r.Private, Type: "agency",
 		MemberCount: r.MemberCount, Members2: r.MemberCount, CreatedAt: account.FormatTime(r.CreatedAt), CreatedAt2: account.FormatTime(r.CreatedAt)}
-	if r.Kind == Lobby {
-		v.Type = "lobby"
+	if r.Kind == Lobby || r.Kind == DM {
+		v.Type = string(r.Kind)
 	}
 	if role != "" {
 		v.IsMember, v.IsMember2, v.Role = true, true, &role
 	}
+	return v
+}
+
+// ViewFor shows a record to an account; see Record.NameFor.
+func ViewFor(r *Record, role Role, accountID string) View {
+	v := NewView(r, role)
+	v.Name = r.NameFor(accountID)
 	return v
 }
 

@@ -13,6 +13,7 @@ const (
 	EventMessage        = "message"
 	EventMessageEdited  = "message-edited"
 	EventMessageDeleted = "message-deleted"
+	EventReaction       = "reaction-updated"
 	EventMembersUpdated = "members-updated"
 	EventAgencyUpdated  = "agency-updated"
 	EventAgencyDeleted  = "agency-deleted"
@@ -44,6 +45,13 @@ func Render(agency string, ev *persistence.Event) (w Wire, ok bool, err error) {
 		if err = json.Unmarshal(ev.Data, &b); err == nil {
 			w.Name = EventMessageDeleted
 			w.Data, err = json.Marshal(map[string]any{"agencyId": agency, "agency_id": agency, "messageId": b.MessageID, "seq": ev.Seq})
+		}
+	case evReacted:
+		var b reacted
+		if err = json.Unmarshal(ev.Data, &b); err == nil {
+			w.Name = EventReaction
+			w.Data, err = json.Marshal(map[string]any{"agencyId": agency, "agency_id": agency, "messageId": b.MessageID, "emoji": b.Emoji,
+				"count": b.Count, "user": b.By, "added": b.Added, "seq": ev.Seq})
 		}
 	case evJoined, evLeft, evRole, evKicked, evBanned:
 		w, ok, err = renderMovement(agency, ev)

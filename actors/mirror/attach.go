@@ -228,7 +228,7 @@ func (m *Mirror) joined(a *arrival) *Event {
 		More        bool            `json:"more,omitempty"`
 	}{AgencyID: m.agency, AgencyID2: m.agency, Members: m.roll.members, MemberCount: max(a.Record.MemberCount, m.roll.count),
 		Seq: m.last, More: a.more,
-		Agency: map[string]any{"id": a.Record.ID, "name": a.Record.Name, "slug": a.Record.Slug, "is_private": a.Record.Private}}
+		Agency: map[string]any{"id": a.Record.ID, "name": a.Record.NameFor(a.Seat.Account), "slug": a.Record.Slug, "is_private": a.Record.Private}}
 	if a.Since != nil {
 		recovered := !a.lost
 		out.Recovered = &recovered

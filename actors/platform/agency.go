@@ -93,7 +93,7 @@ func (p *Platform) Agency(ctx context.Context, id *Identity, agencyID string) (*
 	if err != nil {
 		return nil, err
 	}
-	v := agency.NewView(r, role)
+	v := agency.ViewFor(r, role, id.ID)
 	return &v, nil
 }
 
@@ -278,7 +278,7 @@ func (p *Platform) Join(ctx context.Context, id *Identity, agencyID string) (*ag
 	if err != nil {
 		return nil, kernel.AsError(err)
 	}
-	v := agency.NewView(&e.Record, e.Role)
+	v := agency.ViewFor(&e.Record, e.Role, id.ID)
 	return &v, nil
 }
 

@@ -125,7 +125,7 @@ func (p *Platform) createAgent(ctx context.Context, id *Identity, n NewAgent, r 
 	if n.AgencyID == "" {
 		n.AgencyID = agency.LobbyID
 	}
-	if _, _, err := p.membership(ctx, id, n.AgencyID); err != nil {
+	if err := p.mayAddTo(ctx, id, n.AgencyID); err != nil {
 		return nil, "", err
 	}
 	agentID, token := uuid.NewString(), account.NewAgentToken()

@@ -29,7 +29,7 @@ type AgentAdded struct {
 // AddAgent makes an agent a member of an agency; members of the agency may, as far as decision 14 lets them. The agent's
 // live connections are told.
 func (p *Platform) AddAgent(ctx context.Context, id *Identity, agencyID string, a AddedAgent) (*AgentAdded, error) {
-	if _, _, err := p.membership(ctx, id, agencyID); err != nil {
+	if err := p.mayAddTo(ctx, id, agencyID); err != nil {
 		return nil, err
 	}
 	if a.AgentID == "" && a.Username == "" {
@@ -52,6 +52,15 @@ func (p *Platform) AddAgent(ctx context.Context, id *Identity, agencyID string, 
 		return nil, err
 	}
 	return &AgentAdded{Agent: agent, Agency: agency.NewView(&entered.Record, role)}, nil
+}
+
+// mayAddTo admits members of an agency to which agents can be added at all.
+func (p *Platform) mayAddTo(ctx context.Context, id *Identity, agencyID string) error {
+	r, _, err := p.membership(ctx, id, agencyID)
+	if err == nil && r.Kind == agency.DM {
+		err = kernel.Forbidden("nobody can be added to a direct message")
+	}
+	return err
 }
 
 func (p *Platform) addNewAgent(ctx context.Context, id *Identity, n NewAgent) (*AgentAdded, error) {

@@ -22,6 +22,10 @@ const (
 	errandAdopt  = "adopt"  // see whether an agent's new owner is still there
 	errandUnask  = "unask"  // end a request to claim an agent when its time is over
 	errandMail   = "mail"   // send the mail of such a request; see courier.go
+	errandMeet   = "meet"   // see whether both sides of a new direct message are still there
+
+	errandClear   = "clear"   // delete the messages of a direct message
+	errandUnreact = "unreact" // drop the reactions to a deleted message
 )
 
 // Errands that did not end with the request that made them are tried again by the runner.
@@ -57,6 +61,12 @@ func (e errand) entry() string {
 		return e.Kind + "/" + e.Who.ID + "/" + e.Agency
 	case errandAdopt:
 		return e.Kind + "/" + e.Who.ID + "/" + e.Owner
+	case errandMeet:
+		return e.Kind + "/" + e.Who.ID + "/" + e.Agency
+	case errandClear:
+		return agency.ClearEntry(e.Agency)
+	case errandUnreact:
+		return e.Request
 	case errandUnask, errandMail:
 		return e.Kind + "/" + e.Who.ID + "/" + e.Request
 	default:
@@ -84,11 +94,17 @@ func (p *Platform) carryOut(ctx context.Context, e errand) error {
 	case errandForget:
 		err = p.doForget(ctx, e)
 	case errandPurge:
-		err = p.doPurge(ctx, e)
+		err = p.inSteps(ctx, e.Agency, agency.Purge{})
 	case errandAdopt:
 		err = p.doAdopt(ctx, e)
 	case errandUnask:
 		err = p.settleClaim(ctx, e.Who.ID, e.Request)
+	case errandMeet:
+		err = p.doMeet(ctx, e)
+	case errandClear:
+		err = p.inSteps(ctx, e.Agency, agency.ClearMessages{})
+	case errandUnreact:
+		err = p.inSteps(ctx, e.Agency, agency.DropReactions{Entry: e.Request})
 	default:
 		err = fmt.Errorf("unknown errand %q", e.Kind)
 	}
@@ -142,15 +158,26 @@ func (p *Platform) doFound(ctx context.Context, e errand) error {
 
 // doForget ends the memberships and agents of a deleted account.
 func (p *Platform) doForget(ctx context.Context, e errand) error {
-	prefix, after := e.Who.ID+"/", ""
-	for {
-		// Each row is looked at once: that of a dissolved agency stays until the clean-up of the agency comes to it.
-		rows, err := p.Store.Documents(ctx, persistence.CollectionMembership, persistence.Range{Prefix: prefix, After: after, Limit: errandPage})
-		if err != nil {
+	prefix := e.Who.ID + "/"
+	for _, collection := range []string{persistence.CollectionMembership, persistence.CollectionDM} {
+		if err := p.forgetIn(ctx, e, collection, prefix); err != nil {
 			return err
 		}
-		if len(rows) == 0 {
-			break
+	}
+	if err := p.forgetAgents(ctx, e, prefix); err != nil {
+		return err
+	}
+	return p.fulfil(ctx, e)
+}
+
+// forgetIn ends the memberships that a collection lists.
+func (p *Platform) forgetIn(ctx context.Context, e errand, collection, prefix string) error {
+	after := ""
+	for {
+		// Each row is looked at once: that of a dissolved agency stays until the clean-up of the agency comes to it.
+		rows, err := p.Store.Documents(ctx, collection, persistence.Range{Prefix: prefix, After: after, Limit: errandPage})
+		if err != nil || len(rows) == 0 {
+			return err
 		}
 		for _, r := range rows {
 			after = r.Key
@@ -160,10 +187,6 @@ func (p *Platform) doForget(ctx context.Context, e errand) error {
 			}
 		}
 	}
-	if err := p.forgetAgents(ctx, e, prefix); err != nil {
-		return err
-	}
-	return p.fulfil(ctx, e)
 }
 
 // forgetAgents deletes the agents of a deleted account, a page at a time.
@@ -196,15 +219,6 @@ func (p *Platform) forgetPage(ctx context.Context, e errand, prefix string, agen
 		}
 	}
 	return nil
-}
-
-func (p *Platform) doPurge(ctx context.Context, e errand) error {
-	for {
-		step, err := kernel.Ask[agency.Purged](ctx, p.Directory, agency.Ref(e.Agency), agency.Purge{})
-		if err != nil || step.Over {
-			return err
-		}
-	}
 }
 
 func gone(err error) bool { return err != nil && kernel.AsError(err).Code == kernel.CodeNotFound }
@@ -259,8 +273,8 @@ func (p *Platform) runErrands(seen map[string]bool) map[string]bool {
 
 // runErrand carries out one entry of the outbox: one that was there before, or one that is due at a certain time.
 func (p *Platform) runErrand(ctx context.Context, entry persistence.OutboxEntry, before bool) {
-	e := errand{Kind: errandPurge, Agency: strings.TrimPrefix(entry.ID, agency.PurgeEntry(""))}
-	if !strings.HasPrefix(entry.ID, agency.PurgeEntry("")) {
+	e, known := agencyErrand(entry.ID)
+	if !known {
 		if err := json.Unmarshal(entry.Data, &e); err != nil {
 			p.Log.Error("errand can't be read", "entry", entry.ID, "error", err)
 			return

@@ -19,7 +19,7 @@ const (
 )
 
 // deletedName is what history shows of a sender whose account is gone (decision 9).
-const deletedName = "deleted"
+const deletedName = agency.DeletedUsername
 
 // History selects a page of messages: those before and after a message id or a time (both exclusive), the newest Limit of
 // them newest first, or with Ascending the oldest Limit oldest first. Limit 0 means DefaultHistory.
@@ -56,7 +56,11 @@ func (p *Platform) Messages(ctx context.Context, id *Identity, agencyID string, 
 	if err != nil {
 		return nil, kernel.AsError(err)
 	}
-	return p.showSenders(ctx, rows)
+	page, err := p.showSenders(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	return p.showReactions(ctx, agencyID, page)
 }
 
 // showSenders renders a page; the senders of deleted accounts are shown as such.
@@ -97,7 +101,7 @@ func withoutSender(doc []byte) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.SenderUsername, m.Username, m.SenderDisplayName = deletedName, deletedName, "Deleted account"
+	m.SenderUsername, m.Username, m.SenderDisplayName = deletedName, deletedName, agency.DeletedDisplayName
 	return json.Marshal(m)
 }
 

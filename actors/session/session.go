@@ -131,6 +131,11 @@ type (
 	Edit struct{ AgencyID, MessageID, Content string }
 	// Delete deletes a message. Answered with kernel.Done.
 	Delete struct{ AgencyID, MessageID string }
+	// React adds a reaction to a message or takes it back. Answered with *agency.Reacted.
+	React struct {
+		AgencyID, MessageID, Emoji string
+		Remove                     bool
+	}
 )
 
 func (s *Session) execute(r *kernel.Request) {
@@ -149,6 +154,8 @@ func (s *Session) execute(r *kernel.Request) {
 		s.dir.Call(agency.Ref(op.AgencyID), agency.EditMessage{Who: s.who, MessageID: op.MessageID, Content: op.Content}, r.Reply)
 	case Delete:
 		s.dir.Call(agency.Ref(op.AgencyID), agency.DeleteMessage{Who: s.who, MessageID: op.MessageID}, r.Reply)
+	case React:
+		s.dir.Call(agency.Ref(op.AgencyID), agency.React{Who: s.who, MessageID: op.MessageID, Emoji: op.Emoji, Remove: op.Remove}, r.Reply)
 	default:
 		r.Reply(nil, fmt.Errorf("session: unknown operation %T", op))
 	}

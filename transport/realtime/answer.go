@@ -25,6 +25,13 @@ func ackOf(result any) []byte {
 		return append(append(b, r.ID...), `"}`...)
 	case command.Result:
 		return mustJSON(r)
+	case *agency.Reacted:
+		return mustJSON(struct {
+			OK        bool   `json:"ok"`
+			MessageID string `json:"messageId"`
+			Emoji     string `json:"emoji"`
+			Count     int64  `json:"count"`
+		}{true, r.MessageID, r.Emoji, r.Count})
 	default:
 		return []byte(`{"ok":true}`)
 	}

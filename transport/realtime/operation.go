@@ -32,6 +32,8 @@ func init() {
 		{name: "send-message", decode: decodeSend},
 		{name: "edit-message", decode: decodeEdit},
 		{name: "delete-message", decode: decodeDelete},
+		{name: "react-message", decode: decodeReaction(false)},
+		{name: "remove-reaction", decode: decodeReaction(true)},
 	} {
 		operations[op.name] = op
 	}
@@ -178,6 +180,25 @@ func decodeDelete(data []byte) (any, error) {
 	}
 	message, err := d.message()
 	return session.Delete{AgencyID: id, MessageID: message}, err
+}
+
+// decodeReaction reads a reaction that is added or taken back.
+func decodeReaction(remove bool) func([]byte) (any, error) {
+	return func(data []byte) (any, error) {
+		var d struct {
+			target
+			Emoji string `json:"emoji"`
+		}
+		if err := decode(data, &d); err != nil {
+			return nil, err
+		}
+		id, err := d.agency()
+		if err != nil {
+			return nil, err
+		}
+		message, err := d.message()
+		return session.React{AgencyID: id, MessageID: message, Emoji: d.Emoji, Remove: remove}, err
+	}
 }
 
 // unknownOperation names an event that is not in the table.

@@ -25,6 +25,8 @@ func TestOperationsDecode(t *testing.T) {
 			session.Send{AgencyID: "a", Silent: true, Message: agency.NewMessage{Content: "x", ClientID: "c", ReplyTo: "r"}}},
 		{"edit-message", `{"agencyId":"a","message_id":"m","content":"y"}`, session.Edit{AgencyID: "a", MessageID: "m", Content: "y"}},
 		{"delete-message", ` {"agencyId":"a","messageId":"m"}`, session.Delete{AgencyID: "a", MessageID: "m"}},
+		{"react-message", `{"agencyId":"a","messageId":"m","emoji":"👍"}`, session.React{AgencyID: "a", MessageID: "m", Emoji: "👍"}},
+		{"remove-reaction", `{"agency_id":"a","message_id":"m","emoji":":x:"}`, session.React{AgencyID: "a", MessageID: "m", Emoji: ":x:", Remove: true}},
 	} {
 		got, err := operations[tc.event].decode([]byte(tc.data))
 		if err != nil || !reflect.DeepEqual(got, tc.want) {
@@ -50,6 +52,8 @@ func TestOperationsRefuseWithTheField(t *testing.T) {
 		{"send-message", `{"agencyId":"a","silent":"yes"}`, "silent must be a boolean"},
 		{"edit-message", `{"agencyId":"a","content":"x"}`, "messageId is required"},
 		{"delete-message", `{"messageId":"a"}`, "agencyId is required"},
+		{"react-message", `{"agencyId":"a","emoji":"👍"}`, "messageId is required"},
+		{"remove-reaction", `{"agencyId":"a","messageId":"m","emoji":1}`, "emoji must be a string, not a number"},
 	} {
 		got, err := operations[tc.event].decode([]byte(tc.data))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {

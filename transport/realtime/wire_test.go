@@ -31,6 +31,8 @@ func TestGoldenFrames(t *testing.T) {
 			`{"ack":0,"data":{"ok":false,"command":"/nope","content":"Unknown command /nope.","type":"system","ephemeral":true}}`},
 		{"socket.io ack of a failure", socketWire{}.ack(0, failed), `430[{"ok":false,"error":"no","content":"no","type":"system"}]`},
 		{"socket.io ack of nothing to say", socketWire{}.ack(3, ackOf(kernel.Done{})), `433[{"ok":true}]`},
+		{"plain ack of a reaction", plainWire{}.ack(3, ackOf(&agency.Reacted{MessageID: "m", Emoji: "👍", Count: 2})),
+			`{"ack":3,"data":{"ok":true,"messageId":"m","emoji":"👍","count":2}}`},
 		{"socket.io error", socketWire{}.event(errorEvent("join-agency", kernel.NotFound("gone"))),
 			`42["error",{"message":"gone","event":"join-agency"}]`},
 		{"socket.io goodbye", socketWire{}.goodbye(), `41`},

@@ -17,10 +17,7 @@ const (
 func (a *API) bindAgencies(t *table) {
 	t.add(http.MethodGet, "/api/agencies", Required, a.listAgencies).doc(op{
 		Tag: tagAgencies, Summary: "List agencies", About: "The public ones, and those that you are a member of.",
-		Query: []param{
-			{Name: "limit", Schema: openapi.Int(1, maxPage), About: "How many at most; as many as there are without it."},
-			{Name: "offset", Schema: openapi.Int(0, maxOffset), About: "How many to pass over."},
-		},
+		Query:   offsetQuery(),
 		Answers: ok(openapi.List(agencySchema)),
 	})
 	t.add(http.MethodPost, "/api/agencies", Required, a.createAgency).doc(op{
@@ -133,7 +130,7 @@ var agencySchema = openapi.Object(
 	has("slug", textSchema.Like("reef-watch"), ""),
 	has("charter", openapi.Text(0, agency.MaxCharter).OrNull(), ""),
 	has("isPrivate is_private", openapi.Bool(), ""),
-	has("type", openapi.Enum("agency", "lobby"), ""),
+	has("type", openapi.Enum("agency", "lobby", "dm"), ""),
 	has("memberCount member_count", openapi.Count(), ""),
 	has("isMember is_member", openapi.Bool(), "Whether you are one."),
 	has("role", roleSchema.OrNull(), "Yours; null for outsiders."),

@@ -27,7 +27,7 @@ var description = sync.OnceValue(func() *openapi.Document {
 var checker = sync.OnceValues(func() (*conform.Checker, error) { return conform.New(description()) })
 
 // unreal are paths whose answers the fake makes up without most of their fields.
-var unreal = regexp.MustCompile(`/api/agencies/[^/]+/messages`)
+var unreal = regexp.MustCompile(`/api/(agencies|dm)/[^/]+/messages(/[^/]+)?$`)
 
 // described holds every answer of a transport against the description, but for what the fake leaves out, and for which
 // failures there are: the fake fails in all ways everywhere.

@@ -20,12 +20,7 @@ const (
 func (a *API) bindMessages(t *table) {
 	t.add(http.MethodGet, "/api/agencies/{id}/messages", Required, a.listMessages).doc(op{
 		Tag: tagMessages, Summary: "Read messages", About: "For members. The newest first, unless order says otherwise. A page that would be very large ends early.",
-		Query: []param{
-			{Name: "limit", Schema: openapi.Int(1, maxMessages), About: fmt.Sprintf("How many at most; %d without it.", defaultMessages)},
-			{Name: "before", Schema: openapi.Text(0, MaxQueryValue), About: "Only those before this message id or time."},
-			{Name: "after", Schema: openapi.Text(0, MaxQueryValue), About: "Only those after this message id or time."},
-			{Name: "order", Schema: openapi.Enum("asc", "desc"), About: "asc: the oldest first."},
-		},
+		Query:   historyQuery(),
 		Answers: ok(openapi.List(messageSchema)), Errors: []answer{fails(http.StatusForbidden, "You are no member.")},
 	})
 	t.add(http.MethodPost, "/api/agencies/{id}/messages", Required, a.postMessage).doc(op{
@@ -136,6 +131,16 @@ func newMessage(f *form) agency.NewMessage {
 	}
 }
 
+// historyQuery is what history reads.
+func historyQuery() []param {
+	return []param{
+		{Name: "limit", Schema: openapi.Int(1, maxMessages), About: fmt.Sprintf("How many at most; %d without it.", defaultMessages)},
+		{Name: "before", Schema: openapi.Text(0, MaxQueryValue), About: "Only those before this message id or time."},
+		{Name: "after", Schema: openapi.Text(0, MaxQueryValue), About: "Only those after this message id or time."},
+		{Name: "order", Schema: openapi.Enum("asc", "desc"), About: "asc: the oldest first."},
+	}
+}
+
 var contentSchema = openapi.Text(1, agency.MaxContent).Like("hello")
 
 var messageForm = openapi.Form(
@@ -158,6 +163,8 @@ var messageSchema = openapi.Object(
 	has("sender_username username", textSchema.Like("ann"), ""),
 	has("sender_display_name", textSchema.Like("Ann"), ""),
 	has("sender_type", typeSchema, ""),
+	has("reactions", reactionsSchema, "The oldest emoji first."),
+	may("dm", openapi.Bool(), "true in direct messages."),
 	may("reply_to", textSchema, ""),
 	may("clientId", textSchema, "As it was posted."),
 	has("created_at", timeSchema, "Never the same for two messages of an agency."),

@@ -71,6 +71,8 @@ func (a *API) routes() []Route {
 	a.bindWallets(&t)
 	a.bindBootstrap(&t)
 	a.bindSkills(&t)
+	a.bindReactions(&t)
+	a.bindDMs(&t)
 	return t.routes
 }
 

@@ -48,6 +48,14 @@ func pageQuery() []param {
 	}
 }
 
+// offsetQuery are the limits of a list that passes over so many.
+func offsetQuery() []param {
+	return []param{
+		{Name: "limit", Schema: openapi.Int(1, maxPage), About: "How many at most; as many as there are without it."},
+		{Name: "offset", Schema: openapi.Int(0, maxOffset), About: "How many to pass over."},
+	}
+}
+
 // expirySchema is what expiry reads.
 var expirySchema = openapi.Text(0, 0).Like("24h")
 

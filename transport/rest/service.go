@@ -24,6 +24,8 @@ type Service interface {
 	messages
 	wallets
 	skills
+	reactions
+	directMessages
 
 	// Ready fails while the service can't do its work.
 	Ready(ctx context.Context) error
@@ -119,6 +121,18 @@ type skills interface {
 	Skills(ctx context.Context, id *platform.Identity, agencyID string) (*platform.Skills, error)
 	InstallSkill(ctx context.Context, id *platform.Identity, agencyID, name string) (command.Skill, *platform.Skills, error)
 	UninstallSkill(ctx context.Context, id *platform.Identity, agencyID, name string) (command.Skill, *platform.Skills, error)
+}
+
+type reactions interface {
+	React(ctx context.Context, id *platform.Identity, agencyID, messageID, emoji string, remove bool) (*agency.Reacted, error)
+}
+
+type directMessages interface {
+	OpenDM(ctx context.Context, id *platform.Identity, accountID string) (v *platform.DMView, made bool, err error)
+	DMs(ctx context.Context, id *platform.Identity, limit, offset int) ([]*platform.DMView, error)
+	DMMessages(ctx context.Context, id *platform.Identity, agencyID string, q platform.History) ([]json.RawMessage, error)
+	HideDM(ctx context.Context, id *platform.Identity, agencyID string) error
+	PurgeDM(ctx context.Context, id *platform.Identity, agencyID string) error
 }
 
 var _ Service = (*platform.Platform)(nil)
