@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/e2e/client"
 	"parley/transport/rest"
 	"parley/transport/rest/scenario"
 )
@@ -51,5 +52,12 @@ func TestEveryOperation(t *testing.T) {
 	listed := must[[]struct{ Code string }](t, ann.API, http.MethodGet, "/api/agencies/"+g.ID+"/invites", nil)
 	if len(listed) != 1 || listed[0].Code != made.Code {
 		t.Errorf("the invites are %+v", listed)
+	}
+	bob := user(t, api, "bob")
+	dm := must[struct{ AgencyID string }](t, ann.API, http.MethodPost, "/api/dm/"+bob.ID, nil)
+	ann.post(t, client.Agency{ID: dm.AgencyID}, "between us")
+	must[any](t, ann.API, http.MethodPost, "/api/dm/"+dm.AgencyID+"/purge", nil)
+	if left := must[[]client.Message](t, bob.API, http.MethodGet, "/api/dm/"+dm.AgencyID+"/messages", nil); len(left) > 0 {
+		t.Errorf("the purge left %+v", left)
 	}
 }
