@@ -28,11 +28,11 @@ type Route struct {
 	Method  string
 	Path    string // variable segments in braces
 	Auth    Auth
-	Budget  string // the rate limit that a request spends; empty for none
-	Changes bool   // a GET that changes state: no HEAD, and the cookie alone needs an own page
-	Static  bool   // it answers from memory what is the same for everybody
-	Doc     *openapi.Operation
-	Lenient bool // a variable segment that can't be an id is handed on as empty, instead of a 404
+	Budget  string             // the rate limit that a request spends; empty for none
+	Changes bool               // a GET that changes state: no HEAD, and the cookie alone needs an own page
+	Static  bool               // it answers from memory what is the same for everybody
+	Doc     *openapi.Operation // what it is; nil fails a test
+	Lenient bool               // a variable segment that can't be an id is handed on as empty, instead of a 404
 
 	handle func(*call) error
 }
