@@ -10,6 +10,7 @@ import (
 const (
 	StreamAccount = "account"
 	StreamAgency  = "agency"
+	StreamUpgrade = "upgrade" // what brings older stores up to date
 )
 
 // Stream returns the name of a stream.
@@ -29,6 +30,13 @@ const (
 	CollectionReaction   = "reaction"   // agency id / seq / …: who reacted to a message with what, and in which order
 	CollectionDM         = "dm"         // account id / agency id: a direct message as one of the two sees it
 	CollectionOpenedDM   = "dm-opened"  // opener's account id / agency id: empty; what counts towards the opener's limit
+
+	// The directory (package explore): what lists and searches walk.
+	CollectionListing = "listing" // size and age / agency id: the record of a public agency once more
+	CollectionNewest  = "newest"  // kind / age / account id: empty
+	CollectionTerm    = "term"    // kind / word of a name / id: empty
+
+	CollectionUpgrade = "upgrade" // name of a step that brings older stores up to date: how far it has come
 )
 
 // Indexes of claims.

@@ -66,6 +66,12 @@ type Store interface {
 	// MaxReadBytes, with at least one row.
 	Documents(ctx context.Context, collection string, r Range) ([]Document, error)
 
+	// Version returns a number that stands for what a collection holds now, without reading it: two calls that return the
+	// same number have seen the same documents, and so has every read between them. It changes at the very moment at which
+	// a change can be read, neither before nor after; it may change without one, but stays while nothing is written to
+	// the store. It has no order, and means nothing to another run of the program.
+	Version(ctx context.Context, collection string) (uint64, error)
+
 	// Claim returns who holds a unique thing, or ErrNotFound when nobody does or the claim has expired.
 	Claim(ctx context.Context, index, key string) (Claim, error)
 

@@ -212,7 +212,7 @@ func (a *Account) register(t *kernel.Turn, s state, change kernel.Change, count 
 	p := Profile(s.stored)
 	change.Events = append([]persistence.Event{event(registered, s)}, change.Events...)
 	change.Claims = append([]persistence.ClaimOp{usernameClaim(&s)}, change.Claims...)
-	change.Documents = append(change.Documents, persistence.DocumentOp{Collection: persistence.CollectionAccount, Key: t.ID(), Data: p.Encode()})
+	change.Documents = append(change.Documents, profileDocuments(t.ID(), nil, &p)...)
 	change.Counters = append(change.Counters, count)
 	change.Outbox = append(change.Outbox, outbox...)
 	t.Commit(change, func() { t.Reply(&p) }, nameTaken(s.Username))
@@ -246,7 +246,7 @@ func (a *Account) updateProfile(t *kernel.Turn, u ProfileUpdate) {
 	p := Profile(next)
 	t.Commit(kernel.Change{
 		Events:    []persistence.Event{event(profileUpdated, next)},
-		Documents: []persistence.DocumentOp{{Collection: persistence.CollectionAccount, Key: t.ID(), Data: p.Encode()}},
+		Documents: profileDocuments(t.ID(), a.profile(), &p),
 	}, func() { t.Reply(&p) }, nil)
 }
 

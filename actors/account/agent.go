@@ -200,7 +200,7 @@ func (a *Account) delete(t *kernel.Turn, c Delete) {
 	for _, p := range a.s.PATs {
 		change.Claims = append(change.Claims, releasePAT(t.ID(), p)...)
 	}
-	change.Documents = []persistence.DocumentOp{{Collection: persistence.CollectionAccount, Key: t.ID()}}
+	change.Documents = profileDocuments(t.ID(), a.profile(), nil)
 	if a.s.Type == Agent {
 		a.deleteAgent(t, &change)
 	} else {

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"parley/actors/kernel"
-	"parley/persistence"
 )
 
 // Limits of an agent's configuration.
@@ -122,7 +121,7 @@ func (a *Account) setConfig(t *kernel.Turn, c SetConfig) {
 	if next != a.s.stored {
 		p := Profile(next)
 		change.Events = append(change.Events, event(profileUpdated, next))
-		change.Documents = append(change.Documents, persistence.DocumentOp{Collection: persistence.CollectionAccount, Key: t.ID(), Data: p.Encode()})
+		change.Documents = append(change.Documents, profileDocuments(t.ID(), a.profile(), &p)...)
 	}
 	view := a.showConfig(t, &next, all, c.AgencyID, false)
 	if len(change.Events) == 0 {

@@ -52,7 +52,7 @@ func (a *Agency) found(t *kernel.Turn, c Found) {
 		Claims:   []persistence.ClaimOp{slugClaim(&r)},
 		Counters: []persistence.CounterOp{{Name: persistence.CountAgencies, Delta: 1}},
 	}
-	change.Documents = recordDocuments(&r)
+	change.Documents = recordDocuments(nil, &r)
 	if c.Owner.ID != "" {
 		_, at := t.Next()
 		m := MemberRecord{Role: Owner, JoinedAt: at}
@@ -89,15 +89,6 @@ func slugClaim(r *Record) persistence.ClaimOp {
 	return persistence.ClaimOp{Index: persistence.ClaimSlug, Key: r.Slug, Owner: r.ID}
 }
 
-// recordDocuments keeps the listing of an agency in step with its record.
-func recordDocuments(r *Record) []persistence.DocumentOp {
-	public := persistence.DocumentOp{Collection: persistence.CollectionPublic, Key: r.ID}
-	if !r.Private {
-		public.Data = []byte{}
-	}
-	return []persistence.DocumentOp{{Collection: persistence.CollectionAgency, Key: r.ID, Data: r.Encode()}, public}
-}
-
 // memberDocuments keeps both sides of a membership; nil ends it.
 func memberDocuments(agency, account string, m *MemberRecord) []persistence.DocumentOp {
 	var data []byte
@@ -130,7 +121,7 @@ func (a *Agency) update(t *kernel.Turn, c Update) {
 			return
 		}
 		body := change{Record: r, By: wire(c.By), Charter: c.Charter, Private: c.Private}
-		a.commit(t, kernel.Change{Events: []persistence.Event{event(evUpdated, body)}, Documents: recordDocuments(&r)},
+		a.commit(t, kernel.Change{Events: []persistence.Event{event(evUpdated, body)}, Documents: recordDocuments(&a.s.Record, &r)},
 			func() { t.Reply(&r) }, nil)
 	})
 }
@@ -199,8 +190,7 @@ func (a *Agency) end(t *kernel.Turn, by *WireSender, c kernel.Change, answer fun
 		c.Claims = append(append(c.Claims, slug), inviteClaims(t.ID(), a.s.Invites, true)...)
 		c.Counters = append(c.Counters, persistence.CounterOp{Name: persistence.CountAgencies, Delta: -1})
 	}
-	c.Documents = append(c.Documents, persistence.DocumentOp{Collection: persistence.CollectionAgency, Key: t.ID()},
-		persistence.DocumentOp{Collection: persistence.CollectionPublic, Key: t.ID()})
+	c.Documents = append(c.Documents, endDocuments(&a.s.Record, c.Documents)...)
 	c.Outbox = append(c.Outbox, persistence.OutboxOp{ID: PurgeEntry(t.ID()), Data: []byte("{}")})
 	a.commit(t, c, answer, nil)
 }

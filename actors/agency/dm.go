@@ -150,7 +150,7 @@ func (a *Agency) foundDM(t *kernel.Turn, c OpenDM) {
 	_, at := t.Next()
 	by := wire(c.Who)
 	change := kernel.Change{Events: []persistence.Event{event(evFounded, founding{Record: r, By: &by})}, Outbox: c.Outbox}
-	change.Documents = append(recordDocuments(&r),
+	change.Documents = append(recordDocuments(nil, &r),
 		persistence.DocumentOp{Collection: persistence.CollectionOpenedDM, Key: persistence.Key(c.Who.ID, r.ID), Data: []byte{}})
 	for _, p := range r.Pair {
 		m := MemberRecord{Role: Member, JoinedAt: at}
@@ -203,7 +203,7 @@ func (a *Agency) forgetDM(t *kernel.Turn, who account.Sender, m MemberRecord) {
 			{Collection: persistence.CollectionMember, Key: persistence.Key(t.ID(), who.ID)},
 			{Collection: persistence.CollectionDM, Key: persistence.Key(who.ID, t.ID())},
 			{Collection: persistence.CollectionOpenedDM, Key: persistence.Key(who.ID, t.ID())},
-			recordDocuments(&r)[0],
+			countDocuments(&a.s.Record, &r)[0],
 		},
 	}
 	if r.MemberCount == 0 {

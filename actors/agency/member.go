@@ -162,7 +162,7 @@ func (a *Agency) admission(t *kernel.Turn, who account.Sender) (kernel.Change, *
 	r.MemberCount++
 	change := kernel.Change{
 		Events:    []persistence.Event{event(evJoined, movement{Member: wire(who), Role: m.Role, Count: r.MemberCount})},
-		Documents: append(memberDocuments(t.ID(), who.ID, &m), recordDocuments(&r)[0]),
+		Documents: append(memberDocuments(t.ID(), who.ID, &m), countDocuments(&a.s.Record, &r)...),
 		Counters:  []persistence.CounterOp{{Name: persistence.CountMemberships, Delta: 1}},
 	}
 	a.forgetBan(t, who.ID, &change)
@@ -205,7 +205,7 @@ func (a *Agency) departure(t *kernel.Turn, kind string, m MemberRecord, b moveme
 	a.members.Add(b.Member.ID, MemberRecord{})
 	return kernel.Change{
 		Events:    []persistence.Event{event(kind, b)},
-		Documents: append(memberDocuments(t.ID(), b.Member.ID, nil), recordDocuments(&r)[0]),
+		Documents: append(memberDocuments(t.ID(), b.Member.ID, nil), countDocuments(&a.s.Record, &r)...),
 		Counters:  []persistence.CounterOp{{Name: persistence.CountMemberships, Delta: -1}},
 	}
 }

@@ -62,7 +62,7 @@ func (a *Agency) setSkill(t *kernel.Turn, c SetSkill) {
 		}
 		body := skillChange{Skill: c.Skill, Installed: c.Install, By: wire(c.By)}
 		r.Skills = body.apply(r.Skills)
-		a.commit(t, kernel.Change{Events: []persistence.Event{event(evSkill, body)}, Documents: recordDocuments(&r)},
+		a.commit(t, kernel.Change{Events: []persistence.Event{event(evSkill, body)}, Documents: recordDocuments(&a.s.Record, &r)},
 			func() { t.Reply(&r) }, nil)
 	})
 }

@@ -1,6 +1,7 @@
 package agency
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -134,11 +135,38 @@ func (m MemberRecord) Encode() []byte {
 
 // DecodeMember reads a document.
 func DecodeMember(doc []byte) (MemberRecord, error) {
+	if m, ok := quickMember(doc); ok {
+		return m, nil
+	}
 	var m MemberRecord
 	if err := json.Unmarshal(doc, &m); err != nil {
 		return m, fmt.Errorf("member record: %w", err)
 	}
 	return m, nil
+}
+
+// quickMember reads what Encode writes, and leaves everything else to the JSON decoder: lists read thousands of them.
+func quickMember(doc []byte) (m MemberRecord, ok bool) {
+	body, ok := bytes.CutPrefix(doc, []byte(`{"r":"`))
+	if !ok {
+		return m, false
+	}
+	role, joined, ok := bytes.Cut(body, []byte(`","j":`))
+	if !ok || len(joined) < 2 || len(joined) > 18 || joined[len(joined)-1] != '}' {
+		return m, false
+	}
+	for _, r := range [...]Role{Member, AgentRole, Owner, Admin, Moderator} {
+		if string(role) == string(r) {
+			m.Role = r
+		}
+	}
+	for _, c := range joined[:len(joined)-1] {
+		if c < '0' || c > '9' {
+			return m, false
+		}
+		m.JoinedAt = m.JoinedAt*10 + int64(c-'0')
+	}
+	return m, m.Role != "" && (joined[0] != '0' || len(joined) == 2)
 }
 
 // MemberView is a member as clients see it (clients.md 4.4).

@@ -3,7 +3,6 @@ package platform
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +18,6 @@ import (
 const (
 	// MaxAgencies is the largest number of agencies in one listing.
 	MaxAgencies = persistence.MaxRead
-	// MaxMembers is the largest number of members in one listing.
-	MaxMembers = persistence.MaxRead
 	// slugTries is how many numbered slugs are tried before a random one.
 	slugTries = 20
 )
@@ -109,65 +106,6 @@ func (p *Platform) AgencyBySlug(ctx context.Context, id *Identity, slug string) 
 	return p.Agency(ctx, id, claim.Owner)
 }
 
-// Agencies lists the agencies that the caller may see: the public ones and its own, the oldest first. limit 0 means all
-// up to MaxAgencies (clients.md 1.1).
-func (p *Platform) Agencies(ctx context.Context, id *Identity, limit, offset int) ([]agency.View, error) {
-	roles := map[string]agency.Role{}
-	ids := map[string]bool{}
-	mine, err := p.Store.Documents(ctx, persistence.CollectionMembership, persistence.Range{Prefix: id.ID + "/"})
-	if err != nil {
-		return nil, kernel.AsError(err)
-	}
-	for _, d := range mine {
-		m, err := agency.DecodeMember(d.Data)
-		if err != nil {
-			return nil, kernel.AsError(err)
-		}
-		key := strings.TrimPrefix(d.Key, id.ID+"/")
-		roles[key], ids[key] = m.Role, true
-	}
-	public, err := p.Store.Documents(ctx, persistence.CollectionPublic, persistence.Range{Limit: MaxAgencies})
-	if err != nil {
-		return nil, kernel.AsError(err)
-	}
-	for _, d := range public {
-		ids[d.Key] = true
-	}
-	records := make([]*agency.Record, 0, len(ids))
-	for key := range ids {
-		r, err := p.record(ctx, key)
-		if gone(err) {
-			continue // deleted since
-		}
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, r)
-	}
-	slices.SortFunc(records, func(a, b *agency.Record) int {
-		if a.CreatedAt != b.CreatedAt {
-			return int(a.CreatedAt - b.CreatedAt)
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
-	records = window(records, limit, offset, MaxAgencies)
-	views := make([]agency.View, len(records))
-	for i, r := range records {
-		views[i] = agency.NewView(r, roles[r.ID])
-	}
-	return views, nil
-}
-
-// window cuts a page out of a list.
-func window[T any](list []T, limit, offset, most int) []T {
-	offset = min(max(offset, 0), len(list))
-	list = list[offset:]
-	if limit <= 0 || limit > most {
-		limit = most
-	}
-	return list[:min(limit, len(list))]
-}
-
 // CreateAgency makes an agency that the caller owns.
 func (p *Platform) CreateAgency(ctx context.Context, id *Identity, n agency.NewAgency) (*agency.View, error) {
 	name, err := agency.CheckName(n.Name)
@@ -232,44 +170,6 @@ func (p *Platform) DeleteAgency(ctx context.Context, id *Identity, agencyID stri
 	}
 	_ = p.carryOut(ctx, errand{Kind: errandPurge, Agency: agencyID}) // goes on by itself if it fails
 	return nil
-}
-
-// Members lists the members of an agency that the caller may see, in the order of their ids, those behind after.
-func (p *Platform) Members(ctx context.Context, id *Identity, agencyID string, limit int, after string) ([]agency.MemberView, error) {
-	if _, _, err := p.visible(ctx, id, agencyID); err != nil {
-		return nil, err
-	}
-	r := persistence.Range{Prefix: agencyID + "/", Limit: limit}
-	if after != "" {
-		r.After = persistence.Key(agencyID, after)
-	}
-	return p.members(ctx, agencyID, r)
-}
-
-func (p *Platform) members(ctx context.Context, agencyID string, r persistence.Range) ([]agency.MemberView, error) {
-	rows, err := p.Store.Documents(ctx, persistence.CollectionMember, r)
-	if err != nil {
-		return nil, kernel.AsError(err)
-	}
-	views := make([]agency.MemberView, 0, len(rows))
-	for _, d := range rows {
-		m, err := agency.DecodeMember(d.Data)
-		if err != nil {
-			return nil, kernel.AsError(err)
-		}
-		profile, err := p.Profile(ctx, strings.TrimPrefix(d.Key, agencyID+"/"))
-		if gone(err) {
-			continue // deleted since
-		}
-		if err != nil {
-			return nil, err
-		}
-		v := agency.NewMemberView(profile.Sender(), m)
-		online := p.Live.Online(v.ID)
-		v.Online = &online
-		views = append(views, v)
-	}
-	return views, nil
 }
 
 // Join makes the caller a member of a public agency; a member stays one.

@@ -270,3 +270,13 @@ func (p *Platform) tellDM(ctx context.Context, id *Identity, agencyID string, co
 	}
 	return p.tell(ctx, agency.Ref(agencyID), command)
 }
+
+// window cuts a page out of a list.
+func window[T any](list []T, limit, offset, most int) []T {
+	offset = min(max(offset, 0), len(list))
+	list = list[offset:]
+	if limit <= 0 || limit > most {
+		limit = most
+	}
+	return list[:min(limit, len(list))]
+}

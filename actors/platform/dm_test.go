@@ -29,7 +29,7 @@ func openDM(w *actortest.World, who, other *platform.Identity) string {
 }
 
 // listed returns the other sides of an account's direct messages as they are listed.
-func listed(w *actortest.World, who *platform.Identity) []string {
+func listedDMs(w *actortest.World, who *platform.Identity) []string {
 	w.T.Helper()
 	views, err := w.Platform.DMs(ctx, who, 0, 0)
 	if err != nil {
@@ -123,8 +123,8 @@ func TestOpenDMAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if len(ids) != 1 || made != 1 || len(listed(w, ann)) != 1 || len(listed(w, bob)) != 1 {
-		t.Errorf("%v, made %d times, %v, %v", ids, made, listed(w, ann), listed(w, bob))
+	if len(ids) != 1 || made != 1 || len(listedDMs(w, ann)) != 1 || len(listedDMs(w, bob)) != 1 {
+		t.Errorf("%v, made %d times, %v, %v", ids, made, listedDMs(w, ann), listedDMs(w, bob))
 	}
 }
 
@@ -235,7 +235,7 @@ func TestDMIsNoRoom(t *testing.T) {
 	actortest.Wants(t, "hide an odd id", p.HideDM(ctx, ann, "a/b"), kernel.CodeNotFound)
 	_, err = kernel.Ask[*agency.Entered](ctx, w.Local, agency.Ref(dm), agency.AddMember{Who: eve.Sender})
 	actortest.Wants(t, "the server adds somebody", err, kernel.CodeForbidden)
-	if got := said(w, bob, dm); !slices.Equal(got, []string{"hi"}) || len(listed(w, ann)) != 1 {
+	if got := said(w, bob, dm); !slices.Equal(got, []string{"hi"}) || len(listedDMs(w, ann)) != 1 {
 		t.Errorf("after all that: %q", got)
 	}
 }
@@ -245,7 +245,7 @@ func gone(err error) bool { code, ok := actortest.Code(err); return ok && code =
 func TestDMList(t *testing.T) {
 	w := actortest.New(t)
 	ann := w.User("ann")
-	if got := listed(w, ann); len(got) != 0 {
+	if got := listedDMs(w, ann); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 	others := map[string]*platform.Identity{}
@@ -257,7 +257,7 @@ func TestDMList(t *testing.T) {
 	}
 	wants := func(when string, who *platform.Identity, want ...string) {
 		t.Helper()
-		if got := listed(w, who); !slices.Equal(got, want) {
+		if got := listedDMs(w, who); !slices.Equal(got, want) {
 			t.Errorf("%s: %s lists %v, want %v", when, who.Username, got, want)
 		}
 	}
@@ -356,8 +356,8 @@ func TestDMOfTheDeleted(t *testing.T) {
 	if _, err := w.Platform.React(ctx, bob, dm, m.ID, "👍", false); err != nil {
 		t.Error(err)
 	}
-	if err := w.Platform.HideDM(ctx, bob, dm); err != nil || len(listed(w, bob)) != 0 {
-		t.Error(err, listed(w, bob))
+	if err := w.Platform.HideDM(ctx, bob, dm); err != nil || len(listedDMs(w, bob)) != 0 {
+		t.Error(err, listedDMs(w, bob))
 	}
 	if err := w.Platform.DeleteAccount(ctx, bob, nil); err != nil {
 		t.Fatal(err)

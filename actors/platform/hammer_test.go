@@ -47,6 +47,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	w.Restart()
 	runErrands(w)
 	checkBooks(t, w)
+	checkDirectory(t, w)
 }
 
 // stroll does random things as a user of its own. Errors are fine as long as they are no bugs.
@@ -64,7 +65,7 @@ func stroll(t *testing.T, w *actortest.World, n int, rooms []string, steps int) 
 	for i := range steps {
 		room := append(rooms, mine...)[rand.IntN(len(rooms)+len(mine))]
 		var err error
-		switch rand.IntN(12) {
+		switch rand.IntN(14) {
 		case 0, 1:
 			_, err = w.Platform.Join(ctx, id, room)
 		case 2:
@@ -86,6 +87,12 @@ func stroll(t *testing.T, w *actortest.World, n int, rooms []string, steps int) 
 			_, err = w.Platform.Messages(ctx, id, room, platform.History{})
 		case 9:
 			_, err = w.Platform.Agencies(ctx, id, 0, 0)
+		case 11:
+			name, private := fmt.Sprint("Walk of ", rand.IntN(5)), rand.IntN(2) == 0
+			_, err = w.Platform.UpdateAgency(ctx, id, room, agency.Update{Name: &name, Private: &private})
+		case 12:
+			name := fmt.Sprint("Walker ", rand.IntN(5))
+			_, err = w.Platform.UpdateProfile(ctx, id, account.ProfileUpdate{DisplayName: &name})
 		case 10:
 			if i > steps/2 && n%2 == 0 {
 				if err = w.Platform.DeleteAccount(ctx, id, nil); err != nil {

@@ -41,13 +41,15 @@ type Options struct {
 // Platform is the facade. Its methods may be called from any goroutine; their errors are *kernel.Error.
 type Platform struct {
 	Options
-	used  *lastUsed
-	ended chan struct{}
-	tasks sync.WaitGroup
-	post  chan struct{} // wakes the courier
+	used     *lastUsed
+	listings *listings
+	senders  *bounded[knownSender]
+	ended    chan struct{}
+	tasks    sync.WaitGroup
+	post     chan struct{} // wakes the courier
 }
 
-// New makes sure that the Lobby exists, and starts the errand runner and the courier. Close ends them.
+// New brings the store up to date, makes sure that the Lobby exists, and starts the errand runner and the courier. Close ends them.
 func New(ctx context.Context, o Options) (*Platform, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -55,7 +57,11 @@ func New(ctx context.Context, o Options) (*Platform, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &Platform{Options: o, used: newLastUsed(), ended: make(chan struct{}), post: make(chan struct{}, 1)}
+	p := &Platform{Options: o, used: newLastUsed(), listings: newListings(o.Store),
+		senders: newBounded[knownSender](maxSenderBytes), ended: make(chan struct{}), post: make(chan struct{}, 1)}
+	if err := p.fillDirectory(ctx); err != nil {
+		return nil, fmt.Errorf("fill the directory: %w", err)
+	}
 	if err := p.ensureLobby(ctx); err != nil {
 		return nil, err
 	}

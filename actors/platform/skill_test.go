@@ -12,7 +12,7 @@ import (
 	"parley/actors/platform"
 )
 
-func names(list []command.Skill) string {
+func skillNames(list []command.Skill) string {
 	var out []string
 	for _, s := range list {
 		out = append(out, s.Name)
@@ -28,7 +28,7 @@ func TestSkills(t *testing.T) {
 	shows := func(id *platform.Identity, installed, available string) {
 		t.Helper()
 		s, err := w.Platform.Skills(ctx, id, room)
-		if err != nil || names(s.Installed) != installed || names(s.Available) != available {
+		if err != nil || skillNames(s.Installed) != installed || skillNames(s.Available) != available {
 			t.Errorf("%+v, %v", s, err)
 		}
 	}
@@ -39,7 +39,7 @@ func TestSkills(t *testing.T) {
 	shows(bob, "", "analyze dice echo poll")
 	for range 2 {
 		skill, s, err := w.Platform.InstallSkill(ctx, ann, room, " ECHO ")
-		if err != nil || skill.Name != "echo" || skill.Description == "" || names(s.Installed) != "echo" || names(s.Available) != "analyze dice poll" {
+		if err != nil || skill.Name != "echo" || skill.Description == "" || skillNames(s.Installed) != "echo" || skillNames(s.Available) != "analyze dice poll" {
 			t.Fatalf("%+v, %+v, %v", skill, s, err)
 		}
 	}
@@ -73,7 +73,7 @@ func TestSkills(t *testing.T) {
 	w.Join(room, eve)
 	shows(bob, "analyze echo", "dice poll")
 	_, s, err := w.Platform.UninstallSkill(ctx, bob, room, "echo")
-	if err != nil || names(s.Installed) != "analyze" {
+	if err != nil || skillNames(s.Installed) != "analyze" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	_, _, err = w.Platform.UninstallSkill(ctx, ann, room, "echo")
@@ -103,7 +103,7 @@ func TestSkillRaces(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	if s, err := w.Platform.Skills(ctx, ann, room); err != nil || names(s.Installed) != "analyze dice echo poll" || len(s.Available) != 0 {
+	if s, err := w.Platform.Skills(ctx, ann, room); err != nil || skillNames(s.Installed) != "analyze dice echo poll" || len(s.Available) != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if n := head(w, agency.Ref(room)) - from; n != 4 {

@@ -182,6 +182,9 @@ func (c *committer) transact(fill func(w *writeTx)) (err error) {
 		c.log.Error("committing to the store failed", "error", err)
 		return err
 	}
+	for collection := range w.documents {
+		c.stack.versions.note(collection, w.number)
+	}
 	c.publish(v.active, w.number)
 	return nil
 }

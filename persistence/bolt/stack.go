@@ -23,6 +23,7 @@ type stack struct {
 	mu             sync.RWMutex
 	active, frozen *overlay
 	published      atomic.Uint64 // number of the last record that readers see
+	versions       versions
 }
 
 func newStack(db *bbolt.DB, last uint64) *stack {

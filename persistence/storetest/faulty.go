@@ -37,6 +37,7 @@ type Faulty struct {
 	gate    chan struct{}
 	stalled int
 	appends int
+	hidden  bool // versions can't be told
 }
 
 // NewFaulty returns store with no fault scripted. Closing it closes store.
@@ -56,6 +57,24 @@ func (f *Faulty) Always(fault Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all = fault
+}
+
+// HideVersions makes every call of Version fail with ErrUnavailable, or ends that.
+func (f *Faulty) HideVersions(hidden bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hidden = hidden
+}
+
+// Version implements persistence.Store.
+func (f *Faulty) Version(ctx context.Context, collection string) (uint64, error) {
+	f.mu.Lock()
+	hidden := f.hidden
+	f.mu.Unlock()
+	if hidden {
+		return 0, fmt.Errorf("version: %w: %w", persistence.ErrUnavailable, errScripted)
+	}
+	return f.Store.Version(ctx, collection)
 }
 
 // Release lets all stalled calls go on. Later ones stall anew.

@@ -52,7 +52,7 @@ func Run(t *testing.T, open Opener) {
 		name  string
 		tests []test
 	}{
-		{"log", logTests}, {"lease", leaseTests}, {"claim", claimTests}, {"document", documentTests},
+		{"log", logTests}, {"lease", leaseTests}, {"claim", claimTests}, {"document", documentTests}, {"version", versionTests},
 		{"small", smallTests}, {"trim", trimTests}, {"batch", batchTests}, {"limit", limitTests},
 		{"concurrent", concurrentTests}, {"life", lifeTests}, {"fault", faultTests},
 	}

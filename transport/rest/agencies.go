@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"parley/actors/agency"
+	"parley/actors/platform"
 	"parley/transport/rest/openapi"
 )
 
@@ -16,8 +17,8 @@ const (
 
 func (a *API) bindAgencies(t *table) {
 	t.add(http.MethodGet, "/api/agencies", Required, a.listAgencies).doc(op{
-		Tag: tagAgencies, Summary: "List agencies", About: "The public ones, and those that you are a member of.",
-		Query:   offsetQuery(),
+		Tag: tagAgencies, Summary: "List agencies", About: "The Lobby and yours, the oldest first, then public ones, the larger first.",
+		Query:   append(offsetQuery(), searchQuery),
 		Answers: ok(openapi.List(agencySchema)),
 	})
 	t.add(http.MethodPost, "/api/agencies", Required, a.createAgency).doc(op{
@@ -44,15 +45,15 @@ func (a *API) bindAgencies(t *table) {
 
 func (a *API) listAgencies(c *call) error {
 	q := c.query()
-	limit, offset := q.Int("limit", 0, 1, maxPage), q.Int("offset", 0, 0, maxOffset)
+	g := platform.Page{Text: q.Text("q"), Limit: q.Int("limit", 0, 1, maxPage), Offset: q.Int("offset", 0, 0, maxOffset)}
 	if err := q.Err(); err != nil {
 		return err
 	}
-	found, err := a.o.Service.Agencies(c.ctx(), c.id, limit, offset)
+	found, err := a.o.Service.ListAgencies(c.ctx(), c.id, g)
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, list(found))
+	return c.answer(http.StatusOK, found)
 }
 
 func (a *API) createAgency(c *call) error {

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
+
+	"parley/actors/platform"
 )
 
 // okAnswer is the answer where there is nothing to say (decision 2).
@@ -18,16 +21,32 @@ var done = okAnswer{OK: true}
 // write sends v as JSON. Nothing is sent when v can't be encoded. An error of the connection is the client's loss and
 // is not reported.
 func write(w http.ResponseWriter, status int, v any) error {
-	body, err := encode(v)
-	if err != nil {
-		return fmt.Errorf("encode answer: %w", err)
+	body, ready := v.(platform.Encoded)
+	if !ready {
+		text, err := encode(v)
+		if err != nil {
+			return fmt.Errorf("encode answer: %w", err)
+		}
+		body = plain(text)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Content-Length", strconv.FormatInt(body.Size(), 10))
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	_, _ = body.WriteTo(w)
 	return nil
+}
+
+// plain is an answer that was encoded for this request alone.
+type plain []byte
+
+// Size implements platform.Encoded.
+func (p plain) Size() int64 { return int64(len(p)) }
+
+// WriteTo implements io.WriterTo.
+func (p plain) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(p)
+	return int64(n), err
 }
 
 // encode renders JSON and leaves <, > and & readable: answers are never taken for HTML (nosniff).

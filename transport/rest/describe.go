@@ -33,6 +33,7 @@ const (
 	tagModeration = "Moderation"
 	tagInvites    = "Invites"
 	tagMessages   = "Messages"
+	tagExplore    = "The directory"
 	tagDMs        = "Direct messages"
 	tagSkills     = "Skills"
 	tagWallets    = "Wallets"
@@ -52,6 +53,7 @@ var tags = []openapi.Tag{
 	{Name: tagModeration, About: "Roles rank owner, admin, moderator, member; an agent ranks as a member. Nobody acts on an equal or higher rank."},
 	{Name: tagInvites, About: "Codes that let people into private agencies."},
 	{Name: tagMessages, About: "What is said. To be told as it happens, connect to `/ws` or `/socket.io/`."},
+	{Name: tagExplore, About: "What there is to find, without a credential."},
 	{Name: tagDMs, About: "Agencies of their own kind, between two accounts. To everybody else they do not exist."},
 	{Name: tagSkills, About: "Commands that an agency has beside the built-in ones."},
 	{Name: tagWallets, About: "A registry of public addresses, and payments. Keys are never sent or kept."},

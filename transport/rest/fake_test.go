@@ -260,12 +260,18 @@ func (f *fake) VerifyClaim(_ context.Context, token string) (*account.Profile, e
 	return bot(), f.or(faults[token])
 }
 
-func (f *fake) Agencies(_ context.Context, _ *platform.Identity, limit, offset int) ([]agency.View, error) {
-	f.note("Agencies %d %d", limit, offset)
-	if f.empty {
-		return nil, f.or(nil)
+func (f *fake) ListAgencies(_ context.Context, _ *platform.Identity, g platform.Page) (platform.Encoded, error) {
+	if g.Text == "" {
+		f.note("Agencies %d %d", g.Limit, g.Offset)
+	} else {
+		f.note("Agencies %d %d %q", g.Limit, g.Offset, g.Text)
 	}
-	return []agency.View{*reef("g1")}, f.or(nil)
+	views := []agency.View{*reef("g1")}
+	if f.empty {
+		views = []agency.View{}
+	}
+	body, err := json.Marshal(views)
+	return plain(body), f.or(err)
 }
 
 func (f *fake) CreateAgency(_ context.Context, _ *platform.Identity, c agency.NewAgency) (*agency.View, error) {
@@ -305,6 +311,39 @@ func (f *fake) Members(_ context.Context, _ *platform.Identity, agencyID string,
 		return nil, f.or(nil)
 	}
 	return []agency.MemberView{agency.NewMemberView(ann().Sender(), agency.MemberRecord{Role: agency.Owner})}, f.or(nil)
+}
+
+func (f *fake) FindMembers(_ context.Context, _ *platform.Identity, agencyID, text string, limit int, after string) ([]agency.MemberView, error) {
+	f.note("FindMembers %s %q %d %s", agencyID, text, limit, after)
+	return nil, f.or(nil)
+}
+
+func (f *fake) ExploreAgencies(_ context.Context, id *platform.Identity, g platform.Page) ([]agency.View, error) {
+	who := "nobody"
+	if id != nil {
+		who = id.Username
+	}
+	f.note("ExploreAgencies %s %q %d %d", who, g.Text, g.Limit, g.Offset)
+	if f.empty {
+		return nil, f.or(nil)
+	}
+	return []agency.View{*reef("g1")}, f.or(nil)
+}
+
+func (f *fake) ExploreAgents(_ context.Context, g platform.Page) ([]platform.AgentCard, error) {
+	f.note("ExploreAgents %q %d %d", g.Text, g.Limit, g.Offset)
+	if f.empty {
+		return nil, f.or(nil)
+	}
+	return []platform.AgentCard{{Profile: bot(), AgencySlug: "reef"}}, f.or(nil)
+}
+
+func (f *fake) ExploreUsers(_ context.Context, g platform.Page) ([]*account.Profile, error) {
+	f.note("ExploreUsers %q %d %d", g.Text, g.Limit, g.Offset)
+	if f.empty {
+		return nil, f.or(nil)
+	}
+	return []*account.Profile{ann(), bot()}, f.or(nil)
 }
 
 func (f *fake) Join(_ context.Context, _ *platform.Identity, agencyID string) (*agency.View, error) {

@@ -2,13 +2,15 @@ package rest
 
 import (
 	"net/http"
+	"strings"
 
+	"parley/actors/agency"
 	"parley/transport/rest/openapi"
 )
 
 func (a *API) bindMembers(t *table) {
 	t.add(http.MethodGet, "/api/agencies/{id}/members", Required, a.listMembers).doc(op{
-		Tag: tagMembers, Summary: "List the members of an agency", About: "By the order of their ids.", Query: pageQuery(), Answers: ok(openapi.List(memberSchema)),
+		Tag: tagMembers, Summary: "List the members of an agency", About: "By the order of their ids.", Query: append(pageQuery(), searchQuery), Answers: ok(openapi.List(memberSchema)),
 	})
 	t.add(http.MethodPost, "/api/agencies/{id}/join", Required, a.join).doc(op{
 		Tag: tagMembers, Summary: "Become a member of a public agency", About: "Answers the same when you are one.",
@@ -23,11 +25,17 @@ func (a *API) bindMembers(t *table) {
 
 func (a *API) listMembers(c *call) error {
 	q := c.query()
-	limit, after := q.Int("limit", 0, 1, maxPage), q.Text("after")
+	limit, after, text := q.Int("limit", 0, 1, maxPage), q.Text("after"), strings.TrimSpace(q.Text("q"))
 	if err := q.Err(); err != nil {
 		return err
 	}
-	found, err := a.o.Service.Members(c.ctx(), c.id, c.param("id"), limit, after)
+	var found []agency.MemberView
+	var err error
+	if text == "" {
+		found, err = a.o.Service.Members(c.ctx(), c.id, c.param("id"), limit, after)
+	} else {
+		found, err = a.o.Service.FindMembers(c.ctx(), c.id, c.param("id"), text, limit, after)
+	}
 	if err != nil {
 		return err
 	}

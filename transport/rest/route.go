@@ -73,6 +73,7 @@ func (a *API) routes() []Route {
 	a.bindSkills(&t)
 	a.bindReactions(&t)
 	a.bindDMs(&t)
+	a.bindExplore(&t)
 	return t.routes
 }
 

@@ -48,6 +48,9 @@ func pageQuery() []param {
 	}
 }
 
+// searchQuery is a search by words.
+var searchQuery = param{Name: "q", Schema: openapi.Text(0, MaxQueryValue), About: "Only what has, for every word of it, a word that begins with it in its name, username or slug."}
+
 // offsetQuery are the limits of a list that passes over so many.
 func offsetQuery() []param {
 	return []param{

@@ -26,6 +26,7 @@ type Service interface {
 	skills
 	reactions
 	directMessages
+	explore
 
 	// Ready fails while the service can't do its work.
 	Ready(ctx context.Context) error
@@ -73,13 +74,14 @@ type claims interface {
 }
 
 type agencies interface {
-	Agencies(ctx context.Context, id *platform.Identity, limit, offset int) ([]agency.View, error)
+	ListAgencies(ctx context.Context, id *platform.Identity, g platform.Page) (platform.Encoded, error)
 	CreateAgency(ctx context.Context, id *platform.Identity, c agency.NewAgency) (*agency.View, error)
 	AgencyBySlug(ctx context.Context, id *platform.Identity, slug string) (*agency.View, error)
 	Agency(ctx context.Context, id *platform.Identity, agencyID string) (*agency.View, error)
 	UpdateAgency(ctx context.Context, id *platform.Identity, agencyID string, u agency.Update) (*agency.View, error)
 	DeleteAgency(ctx context.Context, id *platform.Identity, agencyID string) error
 	Members(ctx context.Context, id *platform.Identity, agencyID string, limit int, after string) ([]agency.MemberView, error)
+	FindMembers(ctx context.Context, id *platform.Identity, agencyID, text string, limit int, after string) ([]agency.MemberView, error)
 	Join(ctx context.Context, id *platform.Identity, agencyID string) (*agency.View, error)
 	Leave(ctx context.Context, id *platform.Identity, agencyID string) error
 }
@@ -133,6 +135,12 @@ type directMessages interface {
 	DMMessages(ctx context.Context, id *platform.Identity, agencyID string, q platform.History) ([]json.RawMessage, error)
 	HideDM(ctx context.Context, id *platform.Identity, agencyID string) error
 	PurgeDM(ctx context.Context, id *platform.Identity, agencyID string) error
+}
+
+type explore interface {
+	ExploreAgencies(ctx context.Context, id *platform.Identity, g platform.Page) ([]agency.View, error)
+	ExploreAgents(ctx context.Context, g platform.Page) ([]platform.AgentCard, error)
+	ExploreUsers(ctx context.Context, g platform.Page) ([]*account.Profile, error)
 }
 
 var _ Service = (*platform.Platform)(nil)
