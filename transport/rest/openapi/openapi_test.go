@@ -75,6 +75,14 @@ func TestOperation(t *testing.T) {
 	if got := d.Curl(o); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	picture := &Operation{Method: "POST", Path: "/p", Upload: "file"}
+	if got := d.Curl(picture); got != `curl -s "https://x.example/p" -F file=@picture.png` {
+		t.Errorf("got %s", got)
+	}
+	var c components
+	if text, err := encode(picture.render(&c)); err != nil || !strings.Contains(string(text), `"multipart/form-data":{"schema":{"type":"object","properties":{"file":`) {
+		t.Errorf("got %s, %v", text, err)
+	}
 	if a := o.byStatus(); a[0].Status != 100 {
 		t.Errorf("the answers are not in order: %v", a)
 	}

@@ -17,6 +17,7 @@ type Operation struct {
 	Query   []Param
 	Params  map[string]string // what the variables of the path are, by name
 	Body    *Schema           // a Form; nil: a body is not needed
+	Upload  string            // the body is multipart/form-data instead of JSON, with a file in the part of this name
 	Answers []Answer          // successes, the usual one first
 	Errors  []Answer          // failures, by status
 
@@ -113,7 +114,11 @@ func (o *Operation) render(c *components) object {
 	if params := o.renderParams(c); params != nil {
 		out.set("parameters", params)
 	}
-	if o.Body != nil {
+	switch {
+	case o.Upload != "":
+		file := object{{"type", "object"}, {"properties", object{{o.Upload, object{{"type", "string"}, {"format", "binary"}}}}}, {"required", []string{o.Upload}}}
+		out.set("requestBody", object{{"required", true}, {"content", object{{"multipart/form-data", object{{"schema", file}}}}}})
+	case o.Body != nil:
 		out.set("requestBody", object{{"required", o.needsBody()}, {"content", object{{JSON, object{{"schema", c.ref(o.Body)}, {"example", o.Body.Example()}}}}}})
 	}
 	answers := object{}

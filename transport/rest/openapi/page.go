@@ -134,6 +134,9 @@ func (d *Document) viewOperation(o *Operation) operationView {
 	if o.Body != nil {
 		v.Fields = rows(o.Body)
 	}
+	if o.Upload != "" {
+		v.Fields = []rowView{{Name: o.Upload, Shape: words("a file, in a part of multipart/form-data"), Needed: true}}
+	}
 	for _, a := range o.byStatus() {
 		r := resultView{Status: a.Status, Name: http.StatusText(a.Status), About: a.About}
 		if a.Schema != nil && a.Status < http.StatusBadRequest {
@@ -236,7 +239,7 @@ func bounds(s *Schema) string {
 func (d *Document) Curl(o *Operation) string {
 	var b strings.Builder
 	b.WriteString("curl -s")
-	if o.Method != http.MethodGet && (o.Method != http.MethodPost || o.Body == nil) {
+	if o.Method != http.MethodGet && (o.Method != http.MethodPost || (o.Body == nil && o.Upload == "")) {
 		b.WriteString(" -X " + o.Method)
 	}
 	path := o.Path
@@ -247,7 +250,9 @@ func (d *Document) Curl(o *Operation) string {
 	if len(o.Security) > 0 && !o.Anonymous {
 		b.WriteString(` -H "Authorization: Bearer $TOKEN"`)
 	}
-	if o.Body != nil {
+	if o.Upload != "" {
+		b.WriteString(" -F " + o.Upload + "=@picture.png")
+	} else if o.Body != nil {
 		body, err := json.Marshal(o.Body.Example())
 		if err != nil { // examples are plain values
 			return b.String()
