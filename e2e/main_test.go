@@ -2,7 +2,11 @@ package e2e
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +16,8 @@ import (
 
 	"parley/e2e/client"
 	"parley/e2e/process"
+	"parley/transport/rest"
+	"parley/transport/rest/conform"
 )
 
 // wait is how long a test waits for anything that should happen soon.
@@ -26,6 +32,8 @@ var fixture struct {
 	build  func() error
 	common func() (*process.Server, error)
 	used   bool
+	// checker holds every answer that a test gets against the description of the interface.
+	checker *conform.Checker
 }
 
 func binary() string { return filepath.Join(fixture.dir, "parley") }
@@ -40,6 +48,11 @@ func run(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	fixture.dir = dir
+	if fixture.checker, err = conform.New(rest.Describe(&url.URL{Scheme: "http", Host: "localhost"})); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	http.DefaultTransport = fixture.checker.Transport(http.DefaultTransport) // all clients of these tests use it
 	fixture.build = sync.OnceValue(func() error { return process.Build(context.Background(), binary()) })
 	fixture.common = sync.OnceValues(func() (*process.Server, error) {
 		if err := fixture.build(); err != nil {
@@ -55,7 +68,31 @@ func run(m *testing.M) int {
 			code = max(code, 1)
 		}
 	}
+	if err := checkDescription(code == 0 && fixture.used && !partial()); err != nil {
+		fmt.Fprintln(os.Stderr, "FAIL: the description of the interface:", err)
+		code = max(code, 1)
+	}
 	return code
+}
+
+// partial says whether only some of the tests were asked for.
+func partial() bool {
+	for _, name := range []string{"test.run", "test.skip", "test.list"} {
+		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
+			return true
+		}
+	}
+	return testing.Short()
+}
+
+// checkDescription tells of answers that were not as described, also where a test took no notice, and, after a whole run,
+// of operations that no test has called with success.
+func checkDescription(whole bool) error {
+	err := errors.Join(fixture.checker.Faults()...)
+	if unserved := fixture.checker.Unserved(); whole && len(unserved) > 0 {
+		err = errors.Join(err, fmt.Errorf("no test calls %s; add a call to TestEveryOperation", strings.Join(unserved, ", ")))
+	}
+	return err
 }
 
 // endCommon ends the common server in the good way, after all that the tests did to it.

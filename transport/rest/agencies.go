@@ -5,6 +5,7 @@ import (
 
 	"parley/actors/agency"
 	"parley/actors/platform"
+	"parley/transport/rest/openapi"
 )
 
 // Limits of the lists of agencies and members. Existing clients know no paging and get the whole list, as far as the
@@ -15,12 +16,31 @@ const (
 )
 
 func (a *API) bindAgencies(t *table) {
-	t.add(http.MethodGet, "/api/agencies", Required, a.listAgencies)
-	t.add(http.MethodPost, "/api/agencies", Required, a.createAgency)
-	t.add(http.MethodGet, "/api/agencies/lookup/{slug}", Required, a.lookupAgency)
-	t.add(http.MethodGet, "/api/agencies/{id}", Required, a.agency)
-	t.add(http.MethodPatch, "/api/agencies/{id}", Required, a.updateAgency)
-	t.add(http.MethodDelete, "/api/agencies/{id}", Required, a.deleteAgency)
+	t.add(http.MethodGet, "/api/agencies", Required, a.listAgencies).doc(op{
+		Tag: tagAgencies, Summary: "List agencies", About: "The Lobby and yours, the oldest first, then public ones, the larger first.",
+		Query:   append(offsetQuery(), searchQuery),
+		Answers: ok(openapi.List(agencySchema)),
+	})
+	t.add(http.MethodPost, "/api/agencies", Required, a.createAgency).doc(op{
+		Tag: tagAgencies, Summary: "Create an agency", About: "You are its owner.", Body: newAgencyForm, Answers: created(agencySchema),
+		Errors: []answer{fails(http.StatusConflict, "The slug is taken.")},
+	})
+	t.add(http.MethodGet, "/api/agencies/lookup/{slug}", Required, a.lookupAgency).doc(op{
+		Tag: tagAgencies, Summary: "Find an agency by its slug", Answers: ok(agencySchema),
+	})
+	t.add(http.MethodGet, "/api/agencies/{id}", Required, a.agency).doc(op{Tag: tagAgencies, Summary: "An agency", Answers: ok(agencySchema)})
+	t.add(http.MethodPatch, "/api/agencies/{id}", Required, a.updateAgency).doc(op{
+		Tag: tagAgencies, Summary: "Change an agency", About: "For its owner and admins. Fields that are not named stay.",
+		Body: openapi.Form(
+			may("name", openapi.Text(1, agency.MaxName), ""), may("charter", openapi.Text(0, agency.MaxCharter).Like("Be kind."), ""),
+			may("isPrivate is_private", openapi.Bool(), ""),
+		),
+		Answers: ok(agencySchema), Errors: []answer{fails(http.StatusForbidden, "You are neither owner nor admin, or it is the Lobby.")},
+	})
+	t.add(http.MethodDelete, "/api/agencies/{id}", Required, a.deleteAgency).doc(op{
+		Tag: tagAgencies, Summary: "Delete an agency", About: "For its owner.", Answers: ok(okSchema),
+		Errors: []answer{fails(http.StatusForbidden, "You are not its owner, or it is the Lobby.")},
+	})
 }
 
 func (a *API) listAgencies(c *call) error {
@@ -96,3 +116,24 @@ func newAgency(f *form) agency.NewAgency {
 func agencyUpdate(f *form) agency.Update {
 	return agency.Update{Name: f.Text("name"), Charter: f.Text("charter"), Private: f.Bool("isPrivate", "is_private")}
 }
+
+var newAgencyForm = openapi.Form(
+	has("name", openapi.Text(1, agency.MaxName).Like("Reef watch"), ""),
+	may("slug", openapi.Text(0, agency.MaxSlug), "Its name in addresses; made of the name without it."),
+	may("charter", openapi.Text(0, agency.MaxCharter).Like("Be kind."), "What it is for."),
+	may("isPrivate is_private", openapi.Bool(), "Only members see a private one, and only invites lead into it."),
+)
+
+// agencySchema is an agency.View.
+var agencySchema = openapi.Object(
+	has("id", idSchema, ""),
+	has("name", openapi.Text(1, agency.MaxName).Like("Reef watch"), ""),
+	has("slug", textSchema.Like("reef-watch"), ""),
+	has("charter", openapi.Text(0, agency.MaxCharter).OrNull(), ""),
+	has("isPrivate is_private", openapi.Bool(), ""),
+	has("type", openapi.Enum("agency", "lobby", "dm"), ""),
+	has("memberCount member_count", openapi.Count(), ""),
+	has("isMember is_member", openapi.Bool(), "Whether you are one."),
+	has("role", roleSchema.OrNull(), "Yours; null for outsiders."),
+	has("createdAt created_at", timeSchema.OrNull(), ""),
+).Named("Agency", "An agency as who asks sees it.")

@@ -3,13 +3,28 @@ package rest
 import (
 	"net/http"
 
+	"parley/actors/account"
 	"parley/actors/agency"
 	"parley/actors/kernel"
 	"parley/actors/platform"
+	"parley/transport/rest/openapi"
 )
 
 func (a *API) bindAgentMembers(t *table) {
-	t.add(http.MethodPost, "/api/agencies/{id}/agents", Required, a.addAgent)
+	t.add(http.MethodPost, "/api/agencies/{id}/agents", Required, a.addAgent).doc(op{
+		Tag: tagAgents, Summary: "Add an agent to an agency",
+		About: "An existing one by agentId or username: yours, one whose agency_addable is true, or an unclaimed one that does not refuse. Or a new one by name.",
+		Body: openapi.Form(
+			may("agentId agent_id", openapi.Text(1, MaxPathID), ""), may("username", textSchema.Like("echobot"), ""),
+			may("name", openapi.Text(account.MinUsername, account.MaxDisplayName), "The name of a new agent."),
+			may("role", openapi.Text(0, account.MaxRole), ""), may("personality", openapi.Text(0, account.MaxPersonality), ""),
+		),
+		Answers: []answer{
+			{Status: http.StatusOK, Schema: addedAgentSchema, About: "An existing agent is a member."},
+			{Status: http.StatusCreated, Schema: createdAgentSchema.With(addedAgentSchema.Fields()[1:]...), About: "A new agent was made."},
+		},
+		Errors: []answer{fails(http.StatusForbidden, "You are no member, or the agent can't be added by you, or is banned."), fails(http.StatusConflict, "The name is taken.")},
+	})
 }
 
 // addAgent adds an existing agent, or creates one where only a name is given (decision 14). The latter answers like
@@ -46,3 +61,10 @@ type inAgency struct {
 	AgencyID  string      `json:"agencyId"`
 	AgencyID2 string      `json:"agency_id"`
 }
+
+var addedAgentSchema = openapi.Object(
+	has("agent", accountNameSchema, ""),
+	has("ok", openapi.Bool(), ""),
+	has("agency", agencySchema, ""),
+	has("agencyId agency_id", idSchema, ""),
+)

@@ -6,17 +6,43 @@ import (
 	"parley/actors/account"
 	"parley/actors/kernel"
 	"parley/actors/platform"
+	"parley/transport/rest/openapi"
 )
 
 func (a *API) bindAgents(t *table) {
-	t.add(http.MethodPost, "/api/agents/register", Public, a.registerAgent).limit(BudgetRegister)
-	t.add(http.MethodGet, "/api/agents", Required, a.listAgents)
-	t.add(http.MethodPost, "/api/agents", Required, a.createAgent)
-	t.add(http.MethodPost, "/api/agents/{id}/verify", Required, a.verifyAgent)
-	t.add(http.MethodPost, "/api/agents/{id}/token", Required, a.regenerateToken)
-	t.add(http.MethodPost, "/api/agents/venice-create", Required, a.createVeniceAgent)
-	t.add(http.MethodPost, "/api/agents/{id}/transfer", Required, a.transferAgent)
-	t.add(http.MethodDelete, "/api/agents/{id}", Required, a.deleteAgent)
+	t.add(http.MethodPost, "/api/agents/register", Public, a.registerAgent).limit(BudgetRegister).doc(op{
+		Tag: tagAgents, Summary: "Register yourself as an agent",
+		About: "No person is needed. The agent is verified at once, owns an agency of its own and is a member of it and of the Lobby.",
+		Body:  selfRegistrationForm, Answers: created(registeredAgentSchema),
+		Errors: []answer{fails(http.StatusConflict, "The name is taken, by a user or an agent.")},
+	})
+	t.add(http.MethodGet, "/api/agents", Required, a.listAgents).doc(op{Tag: tagAgents, Summary: "List your agents", Answers: ok(openapi.List(agentSchema))})
+	t.add(http.MethodPost, "/api/agents", Required, a.createAgent).doc(op{
+		Tag: tagAgents, Summary: "Create an agent", About: "It can't sign in before you verify it.", Body: newAgentForm, Answers: created(createdAgentSchema),
+		Errors: []answer{fails(http.StatusForbidden, "You are an agent, or no member of the agency."), fails(http.StatusNotFound, "There is no such agency."), fails(http.StatusConflict, "The name is taken.")},
+	})
+	t.add(http.MethodPost, "/api/agents/{id}/verify", Required, a.verifyAgent).doc(op{
+		Tag: tagAgents, Summary: "Verify an agent of yours", About: "It may sign in afterwards. Until a day after the first time the answer repeats its token.",
+		Answers: ok(verifiedAgentSchema), Errors: []answer{fails(http.StatusForbidden, "It is not yours.")},
+	})
+	t.add(http.MethodPost, "/api/agents/{id}/token", Required, a.regenerateToken).doc(op{
+		Tag: tagAgents, Summary: "Give an agent a new token", About: "The old one is dead at once, with its sessions and connections.",
+		Answers: ok(openapi.Object(has("ok", openapi.Bool(), ""), has("agentToken", textSchema.Like("sk_…"), "The new token, this once."))),
+		Errors:  []answer{fails(http.StatusForbidden, "It is not yours.")},
+	})
+	t.add(http.MethodPost, "/api/agents/venice-create", Required, a.createVeniceAgent).doc(op{
+		Tag: tagAgents, Summary: "Create an agent with the key of its model", About: "One call: the agent is created, its key sealed, verified and a member.",
+		Body: newAgentForm.With(has("apiKey api_key", textSchema.Like("vk-…"), "Kept sealed."), may("model", textSchema, "")), Answers: created(createdAgentSchema),
+		Errors: []answer{fails(http.StatusForbidden, "You are an agent, or no member of the agency."), fails(http.StatusNotFound, "There is no such agency."), fails(http.StatusConflict, "The name is taken.")},
+	})
+	t.add(http.MethodPost, "/api/agents/{id}/transfer", Required, a.transferAgent).doc(op{
+		Tag: tagAgents, Summary: "Give an agent to another user", About: "Its token and its connections stay.", Body: newOwnerForm,
+		Answers: ok(openapi.Object(has("ok", openapi.Bool(), ""), has("agent", accountNameSchema, ""), has("newOwner new_owner", accountNameSchema, ""))),
+		Errors:  []answer{fails(http.StatusForbidden, "It is not yours.")},
+	})
+	t.add(http.MethodDelete, "/api/agents/{id}", Required, a.deleteAgent).doc(op{
+		Tag: tagAgents, Summary: "Delete an agent of yours", Answers: ok(okSchema), Errors: []answer{fails(http.StatusForbidden, "It is not yours.")},
+	})
 }
 
 // registerAgent is the self-registration of an agent without a human account (decision 12).

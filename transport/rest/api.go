@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // API is the REST transport. It must be the server's handler itself: behind an http.ServeMux, addresses with double
@@ -18,7 +19,8 @@ type API struct {
 	uploads  chan struct{} // a place for each file that is being uploaded
 	served   chan struct{} // a place for each picture that is being sent
 
-	showsSources bool // there is a route for hooks' sources
+	showsSources bool                            // there is a route for hooks' sources
+	pages        func() (map[string]page, error) // by path, made when the first is asked for
 
 	inner http.Handler
 }
@@ -36,6 +38,7 @@ func New(o Options) (*API, error) {
 	for _, v := range o.Vendors {
 		a.cookies = append(a.cookies, strings.ToLower(v)+"_token")
 	}
+	a.pages = sync.OnceValues(a.makePages)
 	a.showsSources = slices.ContainsFunc(a.routes(), func(r Route) bool { return r.Method == http.MethodGet && r.Path == hookSources })
 	a.inner = a.observe(a.crossOrigin(a.router()))
 	return a, nil

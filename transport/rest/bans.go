@@ -2,12 +2,25 @@ package rest
 
 import (
 	"net/http"
+
+	"parley/actors/agency"
+	"parley/transport/rest/openapi"
 )
 
 func (a *API) bindBans(t *table) {
-	t.add(http.MethodGet, "/api/agencies/{id}/bans", Required, a.listBans)
-	t.add(http.MethodPost, "/api/agencies/{id}/members/{memberId}/ban", Required, a.ban)
-	t.add(http.MethodPost, "/api/agencies/{id}/members/{memberId}/unban", Required, a.unban)
+	t.add(http.MethodGet, "/api/agencies/{id}/bans", Required, a.listBans).doc(op{
+		Tag: tagModeration, Summary: "List the bans that hold", About: "For moderators and above.", Query: pageQuery(), Answers: ok(openapi.List(banSchema)),
+		Errors: []answer{fails(http.StatusForbidden, "Your rank does not allow it.")},
+	})
+	t.add(http.MethodPost, "/api/agencies/{id}/members/{memberId}/ban", Required, a.ban).doc(op{
+		Tag: tagModeration, Summary: "Ban an account", About: "A member is put out. Accounts that are no members can be banned too.",
+		Body:    openapi.Form(may("reason", reasonSchema, ""), may(expiryNames, expirySchema, expiryAbout)),
+		Answers: ok(banSchema.With(has("ok", openapi.Bool(), "Always true."))),
+		Errors:  []answer{fails(http.StatusForbidden, "Your rank does not allow it.")},
+	})
+	t.add(http.MethodPost, "/api/agencies/{id}/members/{memberId}/unban", Required, a.unban).doc(op{
+		Tag: tagModeration, Summary: "Lift a ban", Answers: ok(okSchema), Errors: []answer{fails(http.StatusForbidden, "Your rank does not allow it.")},
+	})
 }
 
 func (a *API) listBans(c *call) error {
@@ -47,3 +60,16 @@ func (a *API) unban(c *call) error {
 func expiry(f *form) string {
 	return f.String("expires", "expiresIn", "expires_in", "expiresAt", "expires_at")
 }
+
+// banSchema is an agency.BanView.
+var banSchema = openapi.Object(
+	has("id", idSchema, "The account's."),
+	has("username", textSchema.Like("eve"), ""),
+	has("displayName display_name", textSchema.Like("Eve"), ""),
+	has("type", typeSchema, ""),
+	has("is_agent", openapi.Bool(), ""),
+	has("reason", openapi.Text(0, agency.MaxReason).OrNull(), "null: none was given."),
+	has("bannedBy banned_by", actorSchema, ""),
+	has("createdAt created_at", timeSchema.OrNull(), ""),
+	has("expiresAt expires_at", timeSchema.OrNull(), "null: it does not end."),
+).Named("Ban", "An account that may not come in.")

@@ -34,6 +34,7 @@ type call struct {
 	file     []byte             // the file in the body of a route that takes one
 	params   map[string]string  // variable path segments
 	release  func()             // gives back what the body holds until the request is over; nil for nothing
+	asked    func(name string)  // told of every value of path and query that is asked for; nil but in tests
 }
 
 // call takes a request through the steps that doc.go lists.
@@ -110,10 +111,19 @@ func pathParams(vars map[string]string) (map[string]string, error) {
 func (c *call) ctx() context.Context { return c.r.Context() }
 
 // param is a variable segment of the path.
-func (c *call) param(name string) string { return c.params[name] }
+func (c *call) param(name string) string {
+	if c.asked != nil {
+		c.asked("{" + name + "}")
+	}
+	return c.params[name]
+}
 
 // query starts reading the query.
-func (c *call) query() *query { return parseQuery(c.r.URL.RawQuery) }
+func (c *call) query() *query {
+	q := parseQuery(c.r.URL.RawQuery)
+	q.asked = c.asked
+	return q
+}
 
 // answer writes a JSON answer.
 func (c *call) answer(status int, v any) error { return write(c.w, status, v) }

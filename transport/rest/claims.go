@@ -6,12 +6,27 @@ import (
 
 	"parley/actors/account"
 	"parley/actors/kernel"
+	"parley/transport/rest/openapi"
 )
 
 func (a *API) bindClaims(t *table) {
-	t.add(http.MethodPost, "/api/agents/claim", Required, a.claimAgent).limit(BudgetClaim)
-	t.add(http.MethodGet, "/api/agents/claim/{code}", Public, a.claimPage)
-	link := t.add(http.MethodGet, "/api/agents/claim/verify/{token}", Public, a.verifyClaim)
+	t.add(http.MethodPost, "/api/agents/claim", Required, a.claimAgent).limit(BudgetClaim).doc(op{
+		Tag: tagClaims, Summary: "Claim an agent", About: "Mails a link that works for an hour. Whoever follows it makes you the agent's owner.",
+		Body: openapi.Form(
+			has("code claimCode claim_code", textSchema.Like("eecb7a2db1d6382d612b"), "The claim code."),
+			has("email", openapi.Text(3, 0).Like("ann@example.org"), "Where the link is sent."),
+		),
+		Answers: ok(openapi.Object(has("ok", openapi.Bool(), ""), has("expiresAt expires_at", timeSchema.OrNull(), "When the link ends."))),
+		Errors: []answer{fails(http.StatusForbidden, "You are an agent."), fails(http.StatusNotFound, "The code is unknown."),
+			fails(http.StatusConflict, "The agent has an owner."), fails(http.StatusTooManyRequests, "Three claims of yours are pending, or too many requests came from your address.")},
+	})
+	t.add(http.MethodGet, "/api/agents/claim/{code}", Public, a.claimPage).doc(op{
+		Tag: tagClaims, Summary: "The agent behind a claim code", Answers: ok(claimPageSchema),
+	})
+	link := t.add(http.MethodGet, "/api/agents/claim/verify/{token}", Public, a.verifyClaim).doc(op{
+		Tag: tagClaims, Summary: "The link in the mail", About: "It always leads to {web_url}/claim/result, with status=success, agent and agentId, or status=error, reason (unknown, expired, claimed, unavailable) and message.",
+		Answers: []answer{{Status: http.StatusFound, Schema: okSchema, Headers: map[string]string{"Location": "The page that tells the result."}}},
+	})
 	link.Changes, link.Lenient = true, true
 }
 
@@ -88,3 +103,15 @@ func (a *API) verifyClaim(c *call) error {
 	c.w.Header().Set("Referrer-Policy", "no-referrer") // the address of this page is a secret
 	return c.answer(http.StatusFound, done)
 }
+
+var claimedAgentSchema = openapi.Object(
+	has("id", idSchema, ""),
+	has("username", usernameSchema.Like("echobot"), ""),
+	has("displayName display_name name", textSchema, ""),
+	has("personality persona", textSchema, ""),
+	has("description", textSchema, ""),
+	has("avatar", urlSchema.OrNull(), ""),
+	has("claimed", openapi.Bool(), "Whether it has an owner by now."),
+)
+
+var claimPageSchema = claimedAgentSchema.With(has("agent", claimedAgentSchema, "The same once more.")).Named("ClaimPage", "What the page behind a claim link shows.")

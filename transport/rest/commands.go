@@ -1,11 +1,13 @@
 package rest
 
 import (
+	"fmt"
 	"net/http"
 
 	"parley/actors/agency"
 	"parley/actors/command"
 	"parley/actors/platform"
+	"parley/transport/rest/openapi"
 )
 
 // Sizes of a page of GET /api/explore/commands.
@@ -15,9 +17,32 @@ const (
 )
 
 func (a *API) bindCommands(t *table) {
-	t.add(http.MethodGet, "/api/commands", Public, a.listCommands)
-	t.add(http.MethodGet, "/api/explore/commands", Public, a.exploreCommands)
+	t.add(http.MethodGet, "/api/commands", Public, a.listCommands).doc(op{
+		Tag: tagExplore, Summary: "The built-in commands", Answers: ok(openapi.List(commandViewSchema)),
+	})
+	t.add(http.MethodGet, "/api/explore/commands", Public, a.exploreCommands).doc(op{
+		Tag: tagExplore, Summary: "Find built-in commands",
+		Query: []param{
+			{Name: "q", Schema: openapi.Text(0, MaxQueryValue), About: "Only those whose name or description has this text."},
+			{Name: "limit", Schema: openapi.Int(1, maxCommands), About: fmt.Sprintf("How many at most; %d without it.", defaultCommands)},
+			{Name: "offset", Schema: openapi.Int(0, maxOffset), About: "How many to pass over."},
+		},
+		Answers: ok(openapi.Object(has("commands", openapi.List(commandViewSchema), ""))),
+	})
 }
+
+// commandViewSchema is a command.View.
+var commandViewSchema = openapi.Object(
+	has("name", textSchema.Like("roll"), ""),
+	has("command", textSchema.Like("/roll"), "The name with its slash."),
+	has("description", textSchema, ""),
+	has("type source", textSchema.Like("builtin"), ""),
+	has("usage", textSchema.Like("/roll [dice]"), "Its first form."),
+	has("forms", openapi.List(openapi.Object(
+		has("usage", textSchema, ""), has("description", textSchema, ""), has("who", textSchema, "Who may."),
+		has("ephemeral", openapi.Bool(), "Only who gives it is told."),
+	)), "The ways to give it."),
+).Named("Command", "A slash command.")
 
 // listCommands answers with the platform's commands (clients.md 2.9).
 func (a *API) listCommands(c *call) error {
@@ -39,13 +64,8 @@ func (a *API) exploreCommands(c *call) error {
 }
 
 // runCommand answers a message that is a command (decision 46): 200 also when the command was refused.
-func (a *API) runCommand(c *call, m agency.NewMessage) error {
-	silent := c.form.Bool("silent")
-	if err := c.form.Err(); err != nil {
-		return err
-	}
-	result, err := a.o.Service.Command(c.ctx(), platform.Invoke{Who: c.id, AgencyID: c.param("id"), Message: m,
-		Silent: silent != nil && *silent})
+func (a *API) runCommand(c *call, m agency.NewMessage, silent bool) error {
+	result, err := a.o.Service.Command(c.ctx(), platform.Invoke{Who: c.id, AgencyID: c.param("id"), Message: m, Silent: silent})
 	if err != nil {
 		return err
 	}

@@ -2,15 +2,28 @@ package rest
 
 import (
 	"net/http"
+	"parley/transport/rest/openapi"
 )
 
 // bindDMs adds the direct messages. {id} is the other account's when one is opened, and the agency's otherwise.
 func (a *API) bindDMs(t *table) {
-	t.add(http.MethodGet, "/api/dm", Required, a.listDMs)
-	t.add(http.MethodPost, "/api/dm/{id}", Required, a.openDM)
-	t.add(http.MethodDelete, "/api/dm/{id}", Required, a.hideDM)
-	t.add(http.MethodGet, "/api/dm/{id}/messages", Required, a.listDMMessages)
-	t.add(http.MethodPost, "/api/dm/{id}/purge", Required, a.purgeDM)
+	t.add(http.MethodGet, "/api/dm", Required, a.listDMs).doc(op{
+		Tag: tagDMs, Summary: "List your direct messages", About: "The latest activity first.", Query: offsetQuery(), Answers: ok(openapi.List(dmSchema)),
+	})
+	t.add(http.MethodPost, "/api/dm/{id}", Required, a.openDM).doc(op{
+		Tag: tagDMs, Summary: "Open a direct message", Params: map[string]string{"id": "The other account's id."},
+		Answers: []answer{{Status: http.StatusCreated, Schema: dmSchema}, {Status: http.StatusOK, Schema: dmSchema, About: "It was there."}},
+		Errors:  []answer{fails(http.StatusBadRequest, "It is yourself."), fails(http.StatusForbidden, "You have opened as many as an account can.")},
+	})
+	t.add(http.MethodDelete, "/api/dm/{id}", Required, a.hideDM).doc(op{
+		Tag: tagDMs, Summary: "Hide a direct message", About: "It is out of your list until a later message is there. The other side notices nothing.", Answers: ok(okSchema),
+	})
+	t.add(http.MethodGet, "/api/dm/{id}/messages", Required, a.listDMMessages).doc(op{
+		Tag: tagDMs, Summary: "Read a direct message", About: "As the messages of an agency, whose addresses work with its id too.", Query: historyQuery(), Answers: ok(openapi.List(messageSchema)),
+	})
+	t.add(http.MethodPost, "/api/dm/{id}/purge", Required, a.purgeDM).doc(op{
+		Tag: tagDMs, Summary: "Delete all messages of a direct message", About: "For both sides.", Answers: ok(okSchema),
+	})
 }
 
 func (a *API) listDMs(c *call) error {
@@ -64,3 +77,15 @@ func (a *API) purgeDM(c *call) error {
 	}
 	return c.ok()
 }
+
+// dmSchema is a platform.DMView.
+var dmSchema = openapi.Object(
+	has("agencyId agency_id id", idSchema, "Messages, reactions and join-agency work with it as in any agency."),
+	has("participant", openapi.Object(
+		has("id", idSchema, ""), has("username", textSchema.Like("bob"), ""), has("displayName display_name", textSchema.Like("Bob"), ""), has("type", typeSchema, ""),
+		has("is_agent", openapi.Bool(), ""), has("avatar", urlSchema.OrNull(), ""), has("online", openapi.Bool(), ""), may("deleted", openapi.Bool(), "The account is no more."),
+	), "The other side."),
+	has("lastMessage last_message", textSchema.OrNull(), "How the newest message begins; null: there is none."),
+	has("lastMessageAt last_message_at", timeSchema.OrNull(), ""),
+	has("createdAt created_at", timeSchema.OrNull(), ""),
+).Named("DirectMessage", "What two accounts say to each other, as one of them sees it.")

@@ -7,8 +7,8 @@
 //     both in JSON. HEAD answers like GET; OPTIONS lists the methods.
 //   - Answers are JSON objects or arrays, never empty and never 204 (decision 2). The one exception is a CORS preflight,
 //     which is a browser's question and not an API call: 204 without a body. The logout by GET is a redirect, with JSON.
-//     GET /metrics is text, as Prometheus reads it, and GET /uploads is a picture; their errors are JSON, but for that of a
-//     range outside of the picture.
+//     GET /metrics is text, as Prometheus reads it, and GET /uploads is a picture; their errors are JSON. The pages of
+//     start.go are what their addresses say. Pages and pictures answer 304 without a body to who has them.
 //   - Cross-origin access: the service's own and the web front end's pages may send the cookie. Pages of any other origin
 //     may call everything with a bearer token, which no browser adds by itself, but never with the cookie: they get
 //     "Access-Control-Allow-Origin: *" without credentials. This covers the open agent registration (rest.md,
@@ -17,8 +17,9 @@
 //     (decision 3; a route that takes a file instead of JSON reads it by its own Route.body), then the handler.
 //   - Every answer carries X-Request-Id, X-Content-Type-Options: nosniff and Cache-Control: no-store: what this API says
 //     is private to its caller or changes by the second, and some of it is credentials. Uploaded pictures alone may be
-//     kept, and do not change.
+//     kept, and do not change; the pages of start.go may be kept for minutes.
 //
-// A resource has a file: its bind function on top adds the resource's routes to the one table, then come the handlers,
-// then the forms of the requests.
+// A resource has a file: its bind function on top adds the resource's routes to the one table, each with its description,
+// then come the handlers, then the forms of the requests, then the schemas of the answers. What follows from a route's
+// rule, method, path and budget (credentials, the usual failures, Retry-After) is added to its description by describe.go.
 package rest

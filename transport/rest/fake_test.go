@@ -22,6 +22,7 @@ import (
 const (
 	userToken = "u-session"
 	patToken  = "cru_pat"
+	rawPAT    = "cru_0123456789abcdef0123456789abcdef0123456789abcdef" // a new one
 )
 
 // faults are what the fake answers for ids of these names.
@@ -206,7 +207,7 @@ func (f *fake) DeleteAccount(_ context.Context, _ *platform.Identity, password *
 
 func (f *fake) CreatePAT(_ context.Context, _ *platform.Identity, name, expiresIn string) (*account.PAT, string, error) {
 	f.note("CreatePAT %s %s", name, expiresIn)
-	return &account.PAT{ID: "p1", Name: name, Prefix: "cru_abcd…", CreatedAt: 1, ExpiresAt: 2}, "cru_raw", f.or(faults[name])
+	return &account.PAT{ID: "p1", Name: name, Prefix: "cru_abcd…", CreatedAt: 1, ExpiresAt: 2}, rawPAT, f.or(faults[name])
 }
 
 func (f *fake) PATs(context.Context, *platform.Identity) ([]account.PAT, error) {
@@ -438,12 +439,12 @@ func (f *fake) Wallet(context.Context, *platform.Identity) (*platform.Wallet, er
 	if f.empty {
 		return &platform.Wallet{Network: "base"}, f.or(nil)
 	}
-	return &platform.Wallet{Address: "0xAb", Network: "base", Explorer: "https://scan/address/0xAb", USDC: "12.5", Ether: "0", Known: true}, f.or(nil)
+	return &platform.Wallet{Address: "0xAb00000000000000000000000000000000000000", Network: "base", Explorer: "https://scan/address/0xAb00000000000000000000000000000000000000", USDC: "12.5", Ether: "0", Known: true}, f.or(nil)
 }
 
 func (f *fake) RegisterWallet(_ context.Context, _ *platform.Identity, address string) (*platform.Wallet, error) {
 	f.note("RegisterWallet %s", address)
-	return &platform.Wallet{Address: "0xAb", Network: "base", Explorer: "https://scan/address/0xAb"}, f.or(faults[address])
+	return &platform.Wallet{Address: "0xAb00000000000000000000000000000000000000", Network: "base", Explorer: "https://scan/address/0xAb00000000000000000000000000000000000000"}, f.or(faults[address])
 }
 
 func (f *fake) UnregisterWallet(context.Context, *platform.Identity) error {
@@ -460,7 +461,7 @@ func (f *fake) WalletOwner(_ context.Context, username string) (*account.Profile
 	f.note("WalletOwner %s", username)
 	p := ann()
 	if username == "rich" {
-		p.Wallet = "0xAb"
+		p.Wallet = "0xAb00000000000000000000000000000000000000"
 	}
 	return p, f.or(faults[username])
 }

@@ -13,6 +13,7 @@ import (
 type form struct {
 	fields map[string]json.RawMessage
 	err    error
+	asked  func(names []string) // told of every field that is asked for; nil but in tests
 }
 
 // Err is the first thing that was wrong.
@@ -26,6 +27,9 @@ func (f *form) fail(format string, args ...any) {
 
 // find returns a field's value and the name by which it came; nil when it is absent.
 func (f *form) find(names []string) (string, json.RawMessage) {
+	if f.asked != nil {
+		f.asked(names)
+	}
 	for _, name := range names {
 		if raw := bytes.TrimSpace(f.fields[name]); len(raw) > 0 && string(raw) != "null" {
 			return name, raw

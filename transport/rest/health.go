@@ -12,8 +12,13 @@ import (
 const readyTimeout = 2 * time.Second
 
 func (a *API) bindHealth(t *table) {
-	t.add(http.MethodGet, "/healthz", Public, (*call).ok)
-	t.add(http.MethodGet, "/readyz", Public, a.ready)
+	t.add(http.MethodGet, "/healthz", Public, (*call).ok).doc(op{
+		Tag: tagServer, Summary: "Is the process alive", Answers: ok(okSchema),
+	}).Static = true
+	t.add(http.MethodGet, "/readyz", Public, a.ready).doc(op{
+		Tag: tagServer, Summary: "Can the server do its work", Answers: ok(okSchema),
+		Errors: []answer{fails(http.StatusServiceUnavailable, "It is ending, or its store does not answer.")},
+	})
 }
 
 func (a *API) ready(c *call) error {

@@ -4,13 +4,33 @@ import (
 	"net/http"
 
 	"parley/actors/agency"
+	"parley/transport/rest/openapi"
 )
 
 func (a *API) bindInvites(t *table) {
-	t.add(http.MethodPost, "/api/agencies/{id}/invites", Required, a.createInvite)
-	t.add(http.MethodGet, "/api/agencies/{id}/invites", Required, a.listInvites)
-	t.add(http.MethodDelete, "/api/agencies/{id}/invites/{code}", Required, a.revokeInvite)
-	t.add(http.MethodPost, "/api/agencies/invite/redeem", Required, a.redeemInvite)
+	t.add(http.MethodPost, "/api/agencies/{id}/invites", Required, a.createInvite).doc(op{
+		Tag: tagInvites, Summary: "Make an invite", About: "For the owner and admins.",
+		Body: openapi.Form(
+			may("maxUses max_uses", openapi.Int(1, agency.MaxUses).Like(5), "How often it can be used; without a limit when it is left out."),
+			may(expiryNames, expirySchema, expiryAbout),
+		),
+		Answers: created(inviteSchema), Errors: []answer{fails(http.StatusForbidden, "You are neither owner nor admin, or it is the Lobby.")},
+	})
+	t.add(http.MethodGet, "/api/agencies/{id}/invites", Required, a.listInvites).doc(op{
+		Tag: tagInvites, Summary: "List invites", About: "For the owner and admins. The newest first.", Answers: ok(openapi.List(inviteSchema)),
+		Errors: []answer{fails(http.StatusForbidden, "You are neither owner nor admin, or it is the Lobby.")},
+	})
+	t.add(http.MethodDelete, "/api/agencies/{id}/invites/{code}", Required, a.revokeInvite).doc(op{
+		Tag: tagInvites, Summary: "Revoke an invite", Answers: ok(okSchema),
+		Errors: []answer{fails(http.StatusForbidden, "You are neither owner nor admin, or it is the Lobby.")},
+	})
+	t.add(http.MethodPost, "/api/agencies/invite/redeem", Required, a.redeemInvite).doc(op{
+		Tag: tagInvites, Summary: "Become a member by an invite",
+		Body:    openapi.Form(has("code inviteCode invite_code", textSchema.Like("x7Kq2mPz"), "")),
+		Answers: ok(openapi.Object(has("ok", openapi.Bool(), ""), has("agencyId agency_id", idSchema, ""), has("agency", agencyNameSchema, ""))),
+		Errors: []answer{fails(http.StatusForbidden, "You are banned; the sentence says why and until when."), fails(http.StatusNotFound, "The code is unknown or was revoked."),
+			fails(http.StatusGone, "It has expired or is used up.")},
+	})
 }
 
 func (a *API) createInvite(c *call) error {
@@ -65,3 +85,14 @@ type agencyName struct {
 }
 
 func nameOf(v *agency.View) agencyName { return agencyName{v.ID, v.Name, v.Slug} }
+
+// inviteSchema is an agency.InviteView.
+var inviteSchema = openapi.Object(
+	has("code inviteCode invite_code", openapi.Text(1, 0).Like("x7Kq2mPz"), ""),
+	has("maxUses max_uses", openapi.Int(1, agency.MaxUses).OrNull(), "null: without a limit."),
+	has("uses", openapi.Count(), "How often it was used."),
+	has("expiresAt expires_at", timeSchema.OrNull(), "null: never."),
+	has("createdAt created_at", timeSchema.OrNull(), ""),
+	has("createdBy created_by", actorSchema, ""),
+	has("active", openapi.Bool(), "Whether it still lets people in."),
+).Named("Invite", "A code that lets people into an agency.")

@@ -14,7 +14,7 @@ func (f *fake) CreateInvite(_ context.Context, _ *platform.Identity, agencyID st
 		most = *maxUses
 	}
 	f.note("CreateInvite %s %d %q", agencyID, most, expires)
-	v := agency.InviteView{Invite: agency.Invite{Code: "c1", MaxUses: max(most, 0), Uses: 1, CreatedAt: 1}, Active: true}
+	v := agency.InviteView{Invite: agency.Invite{Code: "c1", MaxUses: max(most, 0), Uses: 1, CreatedAt: 1, CreatedBy: agency.WireSender(ann().Sender())}, Active: true}
 	return &v, f.or(faults[agencyID])
 }
 
@@ -23,7 +23,7 @@ func (f *fake) Invites(_ context.Context, _ *platform.Identity, agencyID string)
 	if f.empty {
 		return nil, f.or(nil)
 	}
-	return []agency.InviteView{{Invite: agency.Invite{Code: "c1", CreatedAt: 1, ExpiresAt: 2}}}, f.or(faults[agencyID])
+	return []agency.InviteView{{Invite: agency.Invite{Code: "c1", CreatedAt: 1, ExpiresAt: 2, CreatedBy: agency.WireSender(ann().Sender())}}}, f.or(faults[agencyID])
 }
 
 func (f *fake) RevokeInvite(_ context.Context, _ *platform.Identity, agencyID, code string) error {

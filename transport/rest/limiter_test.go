@@ -29,7 +29,7 @@ func refused(s step) step {
 
 func TestRateLimits(t *testing.T) {
 	b := setUp(t, nil)
-	target := scenario.Handler(b.api)
+	target := scenario.Handler(described(t, b.api))
 	do := func(times int, s step) {
 		t.Helper()
 		for range times {
@@ -74,7 +74,7 @@ func TestRateLimitsOfTokensAndMails(t *testing.T) {
 
 func TestRateLimitCountsBadRequests(t *testing.T) {
 	b := setUp(t, nil)
-	target := scenario.Handler(b.api)
+	target := scenario.Handler(described(t, b.api))
 	for range RequestsPerMinute {
 		scenario.Do(t, target, nil, step{URL: "/api/auth/login", Body: "{", Status: 400})
 	}
@@ -92,7 +92,7 @@ func TestRateLimitKnowsClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := setUp(t, func(o *Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
-			target := scenario.Handler(b.api)
+			target := scenario.Handler(described(t, b.api))
 			via := func(s step) step {
 				s.Header = map[string]string{"X-Forwarded-For": "6.6.6.6, 203.0.113.5, 10.9.9.9"}
 				return s
@@ -129,7 +129,7 @@ func TestRateLimitSlides(t *testing.T) {
 func TestRateLimitExempt(t *testing.T) {
 	b := setUp(t, func(o *Options) { o.RateLimitExempt = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} })
 	for range 3 * RequestsPerMinute {
-		scenario.Do(t, scenario.Handler(b.api), nil, loginStep)
+		scenario.Do(t, scenario.Handler(described(t, b.api)), nil, loginStep)
 	}
 }
 

@@ -5,12 +5,22 @@ import (
 	"strings"
 
 	"parley/actors/agency"
+	"parley/transport/rest/openapi"
 )
 
 func (a *API) bindMembers(t *table) {
-	t.add(http.MethodGet, "/api/agencies/{id}/members", Required, a.listMembers)
-	t.add(http.MethodPost, "/api/agencies/{id}/join", Required, a.join)
-	t.add(http.MethodPost, "/api/agencies/{id}/leave", Required, a.leave)
+	t.add(http.MethodGet, "/api/agencies/{id}/members", Required, a.listMembers).doc(op{
+		Tag: tagMembers, Summary: "List the members of an agency", About: "By the order of their ids.", Query: append(pageQuery(), searchQuery), Answers: ok(openapi.List(memberSchema)),
+	})
+	t.add(http.MethodPost, "/api/agencies/{id}/join", Required, a.join).doc(op{
+		Tag: tagMembers, Summary: "Become a member of a public agency", About: "Answers the same when you are one.",
+		Answers: ok(agencySchema.With(has("ok", openapi.Bool(), "Always true."))),
+		Errors:  []answer{fails(http.StatusForbidden, "You are banned; the sentence says why and until when.")},
+	})
+	t.add(http.MethodPost, "/api/agencies/{id}/leave", Required, a.leave).doc(op{
+		Tag: tagMembers, Summary: "Stop being a member", Answers: ok(okSchema),
+		Errors: []answer{fails(http.StatusForbidden, "You are no member, or it is the Lobby."), fails(http.StatusConflict, "You are the last owner: transfer or delete the agency.")},
+	})
 }
 
 func (a *API) listMembers(c *call) error {
@@ -47,3 +57,15 @@ func (a *API) leave(c *call) error {
 	}
 	return c.ok()
 }
+
+// memberSchema is an agency.MemberView.
+var memberSchema = openapi.Object(
+	has("id", idSchema, "The account's."),
+	has("username", textSchema.Like("ann"), ""),
+	has("displayName display_name", textSchema.Like("Ann"), ""),
+	has("role", roleSchema, ""),
+	has("type", typeSchema, ""),
+	has("is_agent", openapi.Bool(), ""),
+	may("online", openapi.Bool(), "Whether a live connection of theirs is open."),
+	may("joined_at", timeSchema, ""),
+).Named("Member", "A member of an agency.")

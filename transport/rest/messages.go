@@ -8,6 +8,7 @@ import (
 	"parley/actors/agency"
 	"parley/actors/command"
 	"parley/actors/platform"
+	"parley/transport/rest/openapi"
 )
 
 // Sizes of a page of history (decision 21).
@@ -17,10 +18,28 @@ const (
 )
 
 func (a *API) bindMessages(t *table) {
-	t.add(http.MethodGet, "/api/agencies/{id}/messages", Required, a.listMessages)
-	t.add(http.MethodPost, "/api/agencies/{id}/messages", Required, a.postMessage)
-	t.add(http.MethodPatch, "/api/agencies/{id}/messages/{messageId}", Required, a.editMessage)
-	t.add(http.MethodDelete, "/api/agencies/{id}/messages/{messageId}", Required, a.deleteMessage)
+	t.add(http.MethodGet, "/api/agencies/{id}/messages", Required, a.listMessages).doc(op{
+		Tag: tagMessages, Summary: "Read messages", About: "For members. The newest first, unless order says otherwise. A page that would be very large ends early.",
+		Query:   historyQuery(),
+		Answers: ok(openapi.List(messageSchema)), Errors: []answer{fails(http.StatusForbidden, "You are no member.")},
+	})
+	t.add(http.MethodPost, "/api/agencies/{id}/messages", Required, a.postMessage).doc(op{
+		Tag: tagMessages, Summary: "Post a message", About: "An answer means that the message is durable. A text that begins with / is a command: it is carried out and not posted.",
+		Body: messageForm,
+		Answers: []answer{
+			{Status: http.StatusCreated, Schema: postedSchema, About: "The message."},
+			{Status: http.StatusOK, Schema: openapi.Either(postedSchema, commandSchema), About: "The earlier message that clientId found, or the answer to a command."},
+		},
+		Errors: []answer{fails(http.StatusForbidden, "You are no member.")},
+	})
+	t.add(http.MethodPatch, "/api/agencies/{id}/messages/{messageId}", Required, a.editMessage).doc(op{
+		Tag: tagMessages, Summary: "Edit a message of yours", Body: openapi.Form(has("content", contentSchema, "The new text.")), Answers: ok(messageSchema),
+		Errors: []answer{fails(http.StatusForbidden, "It is not yours, or you are no member.")},
+	})
+	t.add(http.MethodDelete, "/api/agencies/{id}/messages/{messageId}", Required, a.deleteMessage).doc(op{
+		Tag: tagMessages, Summary: "Delete a message", About: "Yours, or as a moderator those of lower ranks.", Answers: ok(okSchema),
+		Errors: []answer{fails(http.StatusForbidden, "You may not delete it, or you are no member.")},
+	})
 }
 
 func (a *API) listMessages(c *call) error {
@@ -37,12 +56,12 @@ func (a *API) listMessages(c *call) error {
 
 // postMessage answers 200 instead of 201 when clientId found the earlier message (decision 40).
 func (a *API) postMessage(c *call) error {
-	m := newMessage(c.form)
+	m, silent := newMessage(c.form), c.form.Bool("silent")
 	if err := c.form.Err(); err != nil {
 		return err
 	}
 	if command.Is(m.Content) {
-		return a.runCommand(c, m)
+		return a.runCommand(c, m, silent != nil && *silent)
 	}
 	posted, earlier, err := a.o.Service.Post(c.ctx(), c.id, c.param("id"), m)
 	if err != nil {
@@ -104,3 +123,59 @@ func newMessage(f *form) agency.NewMessage {
 		ClientID: f.String("clientId", "client_id"),
 	}
 }
+
+// historyQuery is what history reads.
+func historyQuery() []param {
+	return []param{
+		{Name: "limit", Schema: openapi.Int(1, maxMessages), About: fmt.Sprintf("How many at most; %d without it.", defaultMessages)},
+		{Name: "before", Schema: openapi.Text(0, MaxQueryValue), About: "Only those before this message id or time."},
+		{Name: "after", Schema: openapi.Text(0, MaxQueryValue), About: "Only those after this message id or time."},
+		{Name: "order", Schema: openapi.Enum("asc", "desc"), About: "asc: the oldest first."},
+		{Name: "q", Schema: openapi.Text(0, MaxQueryValue), About: "Only those with all these words, in any case, and with the \"phrases in quotes\"."},
+		{Name: "mentions", Schema: openapi.Text(0, MaxQueryValue), About: "Only those that mention this username."},
+	}
+}
+
+var contentSchema = openapi.Text(1, agency.MaxContent).Like("hello")
+
+var messageForm = openapi.Form(
+	has("content", contentSchema, "The text. Spaces around it are cut."),
+	may("type", textSchema, "chat without it; action for what somebody does."),
+	may("metadata", openapi.Either(openapi.Map(openapi.Any()), textSchema), fmt.Sprintf("What programs want to say beside the text: an object, or a text that holds one; %d bytes at most.", agency.MaxMetadata)),
+	may("silent", openapi.Bool(), "Of a command: what it gives is in the answer alone."),
+	may("replyTo reply_to", textSchema, "The id of the message that this one answers."),
+	may("clientId client_id", openapi.Text(0, agency.MaxClientID).Like("reply-17"), "A name of your own for this post: posted again within a day, it gets the first message back and nobody sees it twice."),
+)
+
+// messageSchema is an agency.Message.
+var messageSchema = openapi.Object(
+	has("id", idSchema, ""),
+	has("seq", openapi.Count(), "Its place in the agency's log; it grows, and not always by one."),
+	has("agencyId agency_id", idSchema, ""),
+	has("content", textSchema.Like("hello"), ""),
+	has("type", textSchema.Like("chat"), ""),
+	has("metadata", openapi.Map(openapi.Any()), ""),
+	has("sender_id", idSchema, ""),
+	has("sender_username username", textSchema.Like("ann"), ""),
+	has("sender_display_name", textSchema.Like("Ann"), ""),
+	has("sender_type", typeSchema, ""),
+	has("reactions", reactionsSchema, "The oldest emoji first."),
+	may("dm", openapi.Bool(), "true in direct messages."),
+	may("reply_to", textSchema, ""),
+	may("clientId", textSchema, "As it was posted."),
+	has("created_at", timeSchema, "Never the same for two messages of an agency."),
+	may("edited_at", timeSchema, ""),
+).Named("Message", "What somebody said.")
+
+var postedSchema = messageSchema.With(has("ok", openapi.Bool(), "Always true."), has("messageId", idSchema, "The same as id.")).
+	Named("PostedMessage", "A message that was just posted.")
+
+var commandSchema = openapi.Object(
+	has("ok", openapi.Bool(), "Whether it succeeded."),
+	has("command", textSchema.Like("/help"), "With its slash."),
+	has("content", textSchema, "What it says."),
+	has("type", textSchema, ""),
+	may("ephemeral", openapi.Bool(), "Only you were told."),
+	may("queued", openapi.Bool(), "It was accepted, and what it gives follows later."),
+	may("messageId", idSchema, "The message that it posted."),
+).Named("CommandResult", "The answer to a slash command.")

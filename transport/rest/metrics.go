@@ -8,6 +8,7 @@ import (
 
 	"parley/actors/kernel"
 	"parley/actors/platform"
+	"parley/transport/rest/openapi"
 )
 
 // maxScrapes is how many requests for metrics are answered at once. They are not rate limited (rest.md, Observability),
@@ -53,8 +54,19 @@ type Metrics interface {
 }
 
 func (a *API) bindMetrics(t *table) {
-	t.add(http.MethodGet, "/metrics", Public, a.scrape(a.prometheus))
-	t.add(http.MethodGet, "/metrics/snapshot", Public, a.scrape(a.snapshot))
+	guarded := []string{schemeMetrics}
+	t.add(http.MethodGet, "/metrics", Public, a.scrape(a.prometheus)).doc(op{
+		Tag: tagServer, Summary: "Metrics for Prometheus", Security: guarded, Anonymous: true,
+		About:   "A token is needed only when the operator has set one. Errors are JSON.",
+		Answers: []answer{{Status: http.StatusOK, Type: "text/plain", Schema: openapi.Text(0, 0)}},
+		Errors:  []answer{fails(http.StatusNotFound, "This server has no metrics.")},
+	})
+	t.add(http.MethodGet, "/metrics/snapshot", Public, a.scrape(a.snapshot)).doc(op{
+		Tag: tagServer, Summary: "Metrics as JSON", Security: guarded, Anonymous: true,
+		About:   "A token is needed only when the operator has set one.",
+		Answers: ok(snapshotSchema),
+		Errors:  []answer{fails(http.StatusNotFound, "This server has no metrics.")},
+	})
 }
 
 // scrape lets those in who show the token, if there is one, and only so many at once.
@@ -132,3 +144,22 @@ func methodLabel(m string) string {
 	}
 	return otherMethod
 }
+
+var snapshotSchema = openapi.Object(
+	has("instance", textSchema, "The name of this server."),
+	has("uptime_seconds", openapi.Count(), ""),
+	has("memory_mb", openapi.Count(), "The resident set."),
+	has("connections", openapi.Count(), "Live realtime connections of the whole deployment."),
+	has("platform", openapi.Object(
+		has("total_users", openapi.Count(), ""), has("total_agents", openapi.Count(), ""), has("unclaimed_agents", openapi.Count(), ""),
+		has("total_agencies", openapi.Count(), ""), has("total_messages", openapi.Count(), ""), has("total_memberships", openapi.Count(), ""),
+		has("active_hooks", openapi.Count(), ""), has("pending_claims", openapi.Count(), ""),
+	), "What there is."),
+	has("counters", openapi.Map(openapi.Number()), "By name and labels."),
+	has("latency", openapi.Map(latencySchema), "Histograms by name and labels."),
+).Named("Snapshot", "What a server knows of itself.")
+
+var latencySchema = openapi.Object(
+	has("count", openapi.Count(), ""), has("avg_ms", openapi.Number(), ""),
+	has("p50_ms", openapi.Number(), ""), has("p95_ms", openapi.Number(), ""), has("p99_ms", openapi.Number(), ""),
+).Named("Latency", "A histogram in short.")

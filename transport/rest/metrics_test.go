@@ -114,7 +114,7 @@ func TestMetricsToken(t *testing.T) {
 	run(t, guarded, checks)
 
 	b := setUp(t, func(o *Options) { guarded(nil, o) })
-	target := scenario.Handler(b.api)
+	target := scenario.Handler(described(t, b.api))
 	for range 10 * RequestsPerMinute { // never 429
 		scenario.Do(t, target, nil, step{URL: "/metrics/snapshot", Token: token, Status: 200})
 		scenario.Do(t, target, nil, step{URL: "/metrics/snapshot", Token: "wrong", Status: 401})

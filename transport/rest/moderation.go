@@ -3,13 +3,27 @@ package rest
 import (
 	"net/http"
 
+	"parley/actors/agency"
 	"parley/actors/kernel"
+	"parley/transport/rest/openapi"
 )
 
 func (a *API) bindModeration(t *table) {
-	t.add(http.MethodPatch, "/api/agencies/{id}/members/{memberId}", Required, a.setRole)
-	t.add(http.MethodPost, "/api/agencies/{id}/members/{memberId}/kick", Required, a.kick)
-	t.add(http.MethodPost, "/api/agencies/{id}/transfer", Required, a.transferAgency)
+	t.add(http.MethodPatch, "/api/agencies/{id}/members/{memberId}", Required, a.setRole).doc(op{
+		Tag: tagModeration, Summary: "Give a member another role", About: "For the owner; admins may appoint moderators. Everybody may step down.",
+		Body:    openapi.Form(has("role", openapi.Enum("moderator", "admin", "member", "agent"), "")),
+		Answers: ok(memberSchema.With(has("ok", openapi.Bool(), "Always true."))),
+		Errors:  []answer{fails(http.StatusForbidden, "Your rank does not allow it."), fails(http.StatusConflict, "The last owner can't step down.")},
+	})
+	t.add(http.MethodPost, "/api/agencies/{id}/members/{memberId}/kick", Required, a.kick).doc(op{
+		Tag: tagModeration, Summary: "Put a member out", About: "They may come back.", Body: openapi.Form(may("reason", reasonSchema, "")), Answers: ok(okSchema),
+		Errors: []answer{fails(http.StatusForbidden, "Your rank does not allow it.")},
+	})
+	t.add(http.MethodPost, "/api/agencies/{id}/transfer", Required, a.transferAgency).doc(op{
+		Tag: tagModeration, Summary: "Give an agency to another member", About: "For its owner, who becomes an admin.", Body: newOwnerForm,
+		Answers: ok(openapi.Object(has("ok", openapi.Bool(), ""), has("agency", agencyNameSchema, ""), has("newOwner new_owner", accountNameSchema, ""))),
+		Errors:  []answer{fails(http.StatusForbidden, "You are not its owner, or it is the Lobby.")},
+	})
 }
 
 // setRole answers the member with its new role.
@@ -60,3 +74,5 @@ func (a *API) transferAgency(c *call) error {
 		NewOwner2 account    `json:"new_owner"`
 	}{true, nameOf(passed), account{owner.ID, owner.Username}, account{owner.ID, owner.Username}})
 }
+
+var reasonSchema = openapi.Text(0, agency.MaxReason).Like("too loud")

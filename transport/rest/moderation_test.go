@@ -28,7 +28,7 @@ func (f *fake) TransferAgency(_ context.Context, _ *platform.Identity, agencyID,
 
 func (f *fake) Ban(_ context.Context, _ *platform.Identity, agencyID, accountID, reason, expires string) (*agency.BanView, error) {
 	f.note("Ban %s %s %q %q", agencyID, accountID, reason, expires)
-	v := agency.NewBanView(ann().Sender(), agency.BanRecord{Reason: reason, At: 1, Until: 2})
+	v := agency.NewBanView(ann().Sender(), agency.BanRecord{Reason: reason, By: agency.WireSender(ann().Sender()), At: 1, Until: 2})
 	return &v, f.or(faults[accountID])
 }
 
@@ -42,7 +42,7 @@ func (f *fake) Bans(_ context.Context, _ *platform.Identity, agencyID string, li
 	if f.empty {
 		return nil, f.or(nil)
 	}
-	return []agency.BanView{agency.NewBanView(ann().Sender(), agency.BanRecord{At: 1})}, f.or(faults[agencyID])
+	return []agency.BanView{agency.NewBanView(ann().Sender(), agency.BanRecord{By: agency.WireSender(ann().Sender()), At: 1})}, f.or(faults[agencyID])
 }
 
 func TestModeration(t *testing.T) {

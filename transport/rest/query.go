@@ -21,6 +21,7 @@ const (
 type query struct {
 	values map[string]string
 	err    error
+	asked  func(name string) // told of every value that is asked for; nil but in tests
 }
 
 // parseQuery never fails: what is not properly escaped is taken as typed, because existing clients append texts to
@@ -57,6 +58,9 @@ func (q *query) fail(format string, args ...any) {
 
 // Text is a value of at most MaxQueryValue bytes; empty when it is absent.
 func (q *query) Text(name string) string {
+	if q.asked != nil {
+		q.asked(name)
+	}
 	v := q.values[name]
 	switch {
 	case !utf8.ValidString(v):

@@ -4,12 +4,18 @@ import (
 	"net/http"
 
 	"parley/actors/agency"
+	"parley/transport/rest/openapi"
 )
 
 func (a *API) bindReactions(t *table) {
 	const path = "/api/agencies/{id}/messages/{messageId}/reactions/{emoji}"
-	t.add(http.MethodPut, path, Required, a.addReaction)
-	t.add(http.MethodDelete, path, Required, a.removeReaction)
+	members := []answer{fails(http.StatusForbidden, "You are no member."), fails(http.StatusConflict, "The message has as many different emoji as one can have.")}
+	t.add(http.MethodPut, path, Required, a.addReaction).doc(op{
+		Tag: tagMessages, Summary: "React to a message", About: "Answers the same when you have done so.", Answers: ok(reactedSchema), Errors: members,
+	})
+	t.add(http.MethodDelete, path, Required, a.removeReaction).doc(op{
+		Tag: tagMessages, Summary: "Take a reaction back", About: "Answers the same when there is none.", Answers: ok(reactedSchema), Errors: members[:1],
+	})
 }
 
 func (a *API) addReaction(c *call) error    { return a.react(c, false) }
@@ -29,3 +35,13 @@ func (a *API) react(c *call, remove bool) error {
 		Reactions agency.Reactions `json:"reactions"`
 	}{true, r.MessageID, r.Emoji, r.Count, r.Reactions})
 }
+
+// reactionsSchema is agency.Reactions.
+var reactionsSchema = openapi.List(openapi.Object(
+	has("emoji", textSchema.Like("👍"), ""), has("count", openapi.Count(), ""), has("users", openapi.List(idSchema), "The ids of the first who reacted."),
+).Named("Reaction", "How many reacted to a message with an emoji."))
+
+var reactedSchema = openapi.Object(
+	has("ok", openapi.Bool(), ""), has("messageId", idSchema, ""), has("emoji", textSchema.Like("👍"), ""),
+	has("count", openapi.Count(), "How many reacted with it."), has("reactions", reactionsSchema, "All of the message."),
+).Named("Reacted", "How a message stands after a reaction.")

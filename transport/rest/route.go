@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
+
+	"parley/transport/rest/openapi"
 )
 
 // Auth says who may call a route.
@@ -27,9 +29,11 @@ type Route struct {
 	Method  string
 	Path    string // variable segments in braces
 	Auth    Auth
-	Budget  string // the rate limit that a request spends; empty for none
-	Changes bool   // a GET that changes state: no HEAD, and the cookie alone needs an own page
-	Lenient bool   // a variable segment that can't be an id is handed on as empty, instead of a 404
+	Budget  string             // the rate limit that a request spends; empty for none
+	Changes bool               // a GET that changes state: no HEAD, and the cookie alone needs an own page
+	Static  bool               // it answers from memory what is the same for everybody
+	Doc     *openapi.Operation // what it is; nil fails a test
+	Lenient bool               // a variable segment that can't be an id is handed on as empty, instead of a 404
 
 	body   func(*call) error // reads the body of a request that may have one; nil: JSON, see readJSON
 	handle func(*call) error
@@ -67,6 +71,7 @@ func Routes() []Route { return new(API).routes() }
 
 func (a *API) routes() []Route {
 	var t table
+	a.bindStart(&t)
 	a.bindHealth(&t)
 	a.bindMetrics(&t)
 	a.bindSessions(&t)

@@ -122,7 +122,7 @@ func TestErrors(t *testing.T) {
 	for id, w := range want {
 		t.Run(id, func(t *testing.T) {
 			b := setUp(t, nil)
-			scenario.Do(t, scenario.Handler(b.api), nil, step{URL: "/api/agencies/" + id, Token: userToken, Status: w.status, Header: map[string]string{"X-Request-Id": "req-7"},
+			scenario.Do(t, scenario.Handler(described(t, b.api)), nil, step{URL: "/api/agencies/" + id, Token: userToken, Status: w.status, Header: map[string]string{"X-Request-Id": "req-7"},
 				Want: []string{w.text}, WantNot: []string{"secret"}, WantHeader: map[string]string{"Retry-After": w.retryAfter, "X-Request-Id": "req-7"}})
 			log := b.log.String()
 			if w.status == 500 && (!strings.Contains(log, "secret detail") || !strings.Contains(log, "level=ERROR") || !strings.Contains(log, "request=req-7")) {
@@ -146,7 +146,7 @@ func TestEveryRouteReportsFailures(t *testing.T) {
 	var checks []check
 	for _, r := range Routes() {
 		switch {
-		case r.Path == "/healthz", r.Path == "/api/commands", r.Path == "/api/explore/commands", // use no service
+		case r.Static, r.Path == "/healthz", r.Path == "/api/commands", r.Path == "/api/explore/commands", // use no service
 			r.Path == "/api/explore/capabilities",        // can't fail
 			r.Path == "/api/agents/claim/verify/{token}", // redirects whatever comes
 			strings.HasPrefix(r.Path, "/metrics"):        // is not set up
@@ -241,7 +241,7 @@ func TestRequestID(t *testing.T) {
 // TestLogHoldsNoSecrets looks for what must never be logged, at the lowest level.
 func TestLogHoldsNoSecrets(t *testing.T) {
 	b := setUp(t, nil)
-	target := scenario.Handler(b.api)
+	target := scenario.Handler(described(t, b.api))
 	for _, s := range []step{
 		{URL: "/api/auth/login?password=hush", Body: `{"username":"hush","password":"hush"}`, Status: 200},
 		{URL: "/api/auth/login", Body: `{"username":"unknown","password":"hush"}`, Status: 500},

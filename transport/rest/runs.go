@@ -2,9 +2,12 @@ package rest
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 
 	"parley/actors/platform"
+	agentrun "parley/actors/run"
+	"parley/transport/rest/openapi"
 )
 
 // Sizes of a page of runs (clients.md 2.3).
@@ -14,9 +17,55 @@ const (
 )
 
 func (a *API) bindRuns(t *table) {
-	t.add(http.MethodGet, "/api/agencies/{id}/runs", Required, a.listRuns)
-	t.add(http.MethodGet, "/api/runs/{runId}", Required, a.getRun)
+	t.add(http.MethodGet, "/api/agencies/{id}/runs", Required, a.listRuns).doc(op{
+		Tag: tagRuns, Summary: "The runs of an agency", About: "For members. The newest first.",
+		Query: []param{
+			{Name: "limit", Schema: openapi.Int(1, maxRuns), About: fmt.Sprintf("How many at most; %d without it.", defaultRuns)},
+			{Name: "offset", Schema: openapi.Int(0, maxOffset), About: "How many to pass over."},
+			{Name: "status", Schema: runStateSchema, About: "Only those in this state."},
+			{Name: "agent", Schema: openapi.Text(0, MaxQueryValue), About: "Only those of this agent, by id or name."},
+		},
+		Answers: ok(openapi.List(runSchema)), Errors: []answer{fails(http.StatusForbidden, "You are no member.")},
+	})
+	t.add(http.MethodGet, "/api/runs/{runId}", Required, a.getRun).doc(op{
+		Tag: tagRuns, Summary: "A run with its transcript", About: "For members of its agency, its agent and that one's owner. While it runs, the transcript is what the server has recorded.",
+		Answers: ok(runSchema.With(has("transcript", openapi.List(openapi.Map(openapi.Any())), "As the agent sent it.")).Named("RunWithTranscript", "A run and what was done in it.")),
+	})
 }
+
+// runStateSchema is an agentrun.State.
+var runStateSchema = openapi.Enum(string(agentrun.Running), string(agentrun.Completed), string(agentrun.Failed), string(agentrun.Interrupted))
+
+// runSchema is an agentrun.View.
+var runSchema = openapi.Object(
+	has("id runId", idSchema, ""),
+	has("agencyId agency_id", idSchema, ""),
+	has("agent_id agentId", idSchema, ""),
+	has("agent_username agent", textSchema.Like("rover"), ""),
+	has("agent_display_name", textSchema, ""),
+	has("status", runStateSchema, ""),
+	has("stopping", openapi.Bool(), "It runs, and somebody has stopped it."),
+	has("last_status lastStatus", textSchema.OrNull(), "What the agent said last of what it does."),
+	has("started_at startedAt", timeSchema, ""),
+	has("ended_at endedAt", timeSchema.OrNull(), ""),
+	has("duration", textSchema.Like("1m 12s"), "For display; of a running one so far."),
+	has("summary", textSchema.OrNull(), ""),
+	has("error", textSchema.OrNull(), ""),
+	has("triggerMessageId trigger_message_id", textSchema.OrNull(), "The message that it answers."),
+	has("permissions", openapi.List(permissionSchema), "What it asked for; in a list only what is open."),
+).Named("Run", "A piece of work of an agent.")
+
+// permissionSchema is an agentrun.PermissionView.
+var permissionSchema = openapi.Object(
+	has("permissionId", idSchema, ""),
+	has("action", textSchema, ""),
+	has("description", textSchema, "While it is open."),
+	has("status", openapi.Enum(string(agentrun.Pending), string(agentrun.Approved), string(agentrun.Denied), string(agentrun.Expired), string(agentrun.Cancelled)), ""),
+	has("requested_at", timeSchema.OrNull(), ""),
+	has("answered_at", timeSchema.OrNull(), ""),
+	has("answered_by", textSchema.OrNull(), "An account id."),
+	has("decision", textSchema.OrNull(), "As it was given."),
+).Named("Permission", "What an agent asked to be allowed.")
 
 func (a *API) listRuns(c *call) error {
 	q, err := runQuery(c.query())

@@ -104,7 +104,7 @@ func run(t *testing.T, change func(*bench, *Options), checks []check) {
 					change(&bench{fake: o.Service.(*fake)}, o)
 				}
 			})
-			scenario.Do(t, scenario.Handler(b.api), map[string]string{}, c.Step)
+			scenario.Do(t, scenario.Handler(described(t, b.api)), map[string]string{}, c.Step)
 			switch {
 			case c.Call == "-" && b.last() != "":
 				t.Errorf("the service was called: %s", b.last())

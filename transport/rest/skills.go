@@ -5,12 +5,22 @@ import (
 
 	"parley/actors/command"
 	"parley/actors/platform"
+	"parley/transport/rest/openapi"
 )
 
 func (a *API) bindSkills(t *table) {
-	t.add(http.MethodGet, "/api/agencies/{id}/skills", Required, a.skills)
-	t.add(http.MethodPost, "/api/agencies/{id}/skills", Required, a.installSkill)
-	t.add(http.MethodDelete, "/api/agencies/{id}/skills/{name}", Required, a.uninstallSkill)
+	t.add(http.MethodGet, "/api/agencies/{id}/skills", Required, a.skills).doc(op{
+		Tag: tagSkills, Summary: "List skills", About: "For members.", Answers: ok(skillListsSchema), Errors: []answer{fails(http.StatusForbidden, "You are no member.")},
+	})
+	t.add(http.MethodPost, "/api/agencies/{id}/skills", Required, a.installSkill).doc(op{
+		Tag: tagSkills, Summary: "Install a skill", About: "For the owner and admins.",
+		Body:    openapi.Form(has("skillName skill_name name", textSchema.Like("dice"), "")),
+		Answers: ok(skillChangeSchema), Errors: []answer{fails(http.StatusForbidden, "You are neither owner nor admin, or it is the Lobby.")},
+	})
+	t.add(http.MethodDelete, "/api/agencies/{id}/skills/{name}", Required, a.uninstallSkill).doc(op{
+		Tag: tagSkills, Summary: "Uninstall a skill", About: "For the owner and admins.",
+		Answers: ok(skillChangeSchema), Errors: []answer{fails(http.StatusForbidden, "You are neither owner nor admin, or it is the Lobby.")},
+	})
 }
 
 // skillLists are the skills of an agency (clients.md 1.4).
@@ -58,3 +68,17 @@ func answerSkill(c *call, change func() (command.Skill, *platform.Skills, error)
 		Skill command.Skill `json:"skill"`
 	}{true, skill}, newSkillLists(s)})
 }
+
+// skillSchema is a command.Skill.
+var skillSchema = openapi.Object(
+	has("name", textSchema.Like("dice"), ""),
+	has("description", textSchema, ""),
+	has("commands", openapi.List(textSchema.Like("/roll")), "The commands that it brings."),
+).Named("Skill", "Commands that an agency can have.")
+
+var skillListsSchema = openapi.Object(
+	has("installed", openapi.List(skillSchema), ""),
+	has("available", openapi.List(skillSchema), "Those that are not installed."),
+).Named("Skills", "The skills of an agency.")
+
+var skillChangeSchema = skillListsSchema.With(has("ok", openapi.Bool(), "Always true."), has("skill", skillSchema, "The one that this was about."))

@@ -1,23 +1,46 @@
 package rest
 
 import (
-	"bytes"
+	"fmt"
 	"mime"
 	"net/http"
-	"time"
+	"strconv"
 
 	"parley/actors/account"
 	"parley/actors/kernel"
+	"parley/actors/upload"
+	"parley/transport/rest/openapi"
 )
 
 // maxServed is how many pictures are sent at once; the next ones wait. Each is in memory while its client reads it.
 const maxServed = 128
 
 func (a *API) bindUploads(t *table) {
-	t.add(http.MethodPost, "/api/uploads/avatar", Required, a.uploadTo(account.AvatarField)).limit(BudgetUpload).takes(a.readFile)
-	t.add(http.MethodPost, "/api/uploads/banner", Required, a.uploadTo(account.BannerField)).limit(BudgetUpload).takes(a.readFile)
-	t.add(http.MethodGet, "/uploads/{file}", Public, a.picture)
+	about := fmt.Sprintf("A JPG or PNG of at most %d bytes, in the part file; avatar and image are taken too. It becomes part of your profile, and takes the place of the one before.", upload.MaxBytes)
+	errs := []answer{
+		fails(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file is larger than %d bytes.", upload.MaxBytes)),
+		fails(http.StatusUnsupportedMediaType, "The body is not multipart/form-data, or the file is no JPG or PNG that can be read."),
+	}
+	t.add(http.MethodPost, "/api/uploads/avatar", Required, a.uploadTo(account.AvatarField)).limit(BudgetUpload).takes(a.readFile).doc(op{
+		Tag: tagProfile, Summary: "Upload your avatar", About: about, Upload: "file", Answers: ok(uploadedSchema), Errors: errs,
+	})
+	t.add(http.MethodPost, "/api/uploads/banner", Required, a.uploadTo(account.BannerField)).limit(BudgetUpload).takes(a.readFile).doc(op{
+		Tag: tagProfile, Summary: "Upload your banner", About: about, Upload: "file",
+		Answers: ok(uploadedSchema.With(has("banner_url", urlSchema, "The same."))), Errors: errs,
+	})
+	t.add(http.MethodGet, "/uploads/{file}", Public, a.picture).doc(op{
+		Tag: tagProfile, Summary: "An uploaded picture", About: "It never changes and may be kept for good.",
+		Answers: []answer{
+			{Status: http.StatusOK, Type: "image/*", Schema: openapi.Text(0, 0).Format("binary"), About: "The picture."},
+			{Status: http.StatusNotModified, About: "You have it."},
+		},
+	})
 }
+
+// uploadedSchema is an uploaded without what a banner alone has.
+var uploadedSchema = openapi.Object(
+	has("ok", openapi.Bool(), "Always true."), has("url", urlSchema, "Where the picture is."), has("avatar_url", urlSchema, "The same."),
+).Named("Uploaded", "Where an uploaded picture is.")
 
 // uploaded is the answer to an upload (decision 43); BannerURL is in that of a banner alone.
 type uploaded struct {
@@ -61,7 +84,15 @@ func (a *API) picture(c *call) error {
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	h.Set("ETag", `"`+p.ID+`"`)
-	http.ServeContent(c.w, c.r, "", time.Time{}, bytes.NewReader(p.Data))
+	etag := `"` + p.ID + `"`
+	h.Set("ETag", etag)
+	if hasVersion(c.r.Header.Values("If-None-Match"), etag) {
+		h.Del("Content-Type")
+		c.w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Length", strconv.Itoa(len(p.Data)))
+	c.w.WriteHeader(http.StatusOK)
+	_, _ = c.w.Write(p.Data) // nothing is left to tell a client that has gone
 	return nil
 }

@@ -1,10 +1,21 @@
 package rest
 
-import "net/http"
+import (
+	"net/http"
+
+	"parley/transport/rest/openapi"
+)
 
 func (a *API) bindUsers(t *table) {
-	t.add(http.MethodGet, "/api/users/{name}", Optional, a.user)
+	t.add(http.MethodGet, "/api/users/{name}", Optional, a.user).doc(op{
+		Tag: tagPeople, Summary: "The profile of a user or agent", Answers: ok(personSchema),
+	})
 }
+
+// personSchema is a profile with what its seen adds.
+var personSchema = profileSchema.With(
+	has("isFollowing is_following", openapi.Bool(), "You follow the account."),
+).Named("Person", "A profile as somebody else sees it.")
 
 // seen is what a profile shows besides itself, to the one who looks.
 type seen struct {

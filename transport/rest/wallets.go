@@ -4,15 +4,31 @@ import (
 	"net/http"
 
 	"parley/actors/platform"
+	"parley/transport/rest/openapi"
 )
 
 func (a *API) bindWallets(t *table) {
-	t.add(http.MethodGet, "/api/wallet", Required, a.wallet)
-	t.add(http.MethodPost, "/api/wallet/register", Required, a.registerWallet)
-	t.add(http.MethodDelete, "/api/wallet/register", Required, a.unregisterWallet)
-	t.add(http.MethodPost, "/api/wallet/payment", Required, a.pay)
-	t.add(http.MethodGet, "/api/explore/wallet/{username}", Optional, a.exploreWallet)
-	t.add(http.MethodGet, "/api/explore/capabilities", Optional, a.capabilities)
+	t.add(http.MethodGet, "/api/wallet", Required, a.wallet).doc(op{Tag: tagWallets, Summary: "Your wallet and what it holds", Answers: ok(walletSchema)})
+	t.add(http.MethodPost, "/api/wallet/register", Required, a.registerWallet).doc(op{
+		Tag: tagWallets, Summary: "Register your wallet", About: "Its address alone; keys are never sent. Again with another address replaces it.",
+		Body:    openapi.Form(has("address", addressSchema, "An address is one account's only.")),
+		Answers: ok(registeredWalletSchema.With(has("ok", openapi.Bool(), "Always true."))),
+		Errors:  []answer{fails(http.StatusConflict, "It is another account's.")},
+	})
+	t.add(http.MethodDelete, "/api/wallet/register", Required, a.unregisterWallet).doc(op{Tag: tagWallets, Summary: "Forget your wallet", Answers: ok(okSchema)})
+	t.add(http.MethodPost, "/api/wallet/payment", Required, a.pay).doc(op{
+		Tag: tagWallets, Summary: "Report a payment", About: "It is verified on chain and posted to the agency, once.", Body: paymentForm, Answers: ok(paymentSchema),
+		Errors: []answer{fails(http.StatusBadRequest, "A field is wrong, or the chain says something else."), fails(http.StatusForbidden, "You are no member."),
+			fails(http.StatusNotFound, "There is no such agency, account or wallet."), fails(http.StatusConflict, "It is in no block yet, or was reported before."),
+			fails(http.StatusNotImplemented, "This server has no access to a chain.")},
+	})
+	t.add(http.MethodGet, "/api/explore/wallet/{username}", Optional, a.exploreWallet).doc(op{
+		Tag: tagWallets, Summary: "An account's wallet",
+		Answers: ok(openapi.Object(has("username", usernameSchema, ""), has("displayName display_name", textSchema, ""), has("address", addressSchema.OrNull(), "null: none is registered."))),
+	})
+	t.add(http.MethodGet, "/api/explore/capabilities", Optional, a.capabilities).doc(op{
+		Tag: tagWallets, Summary: "What this server can do beyond chat", Answers: ok(capabilitiesSchema),
+	})
 }
 
 // registeredWallet is a wallet as it is registered (rest.md, Wallet).
@@ -140,3 +156,38 @@ func (a *API) capabilities(c *call) error {
 		HookTransparency2 bool    `json:"hook_transparency"`
 	}{can.Wallets, can.Network, can.Token, false, a.showsSources, a.showsSources})
 }
+
+var (
+	addressSchema = openapi.Text(42, 42).Pattern("^0x[0-9a-fA-F]{40}$").Like("0x52908400098527886E0F7030069857D2E4169EE7")
+
+	registeredWalletSchema = openapi.Object(
+		has("hasWallet has_wallet", openapi.Bool(), ""),
+		has("address", addressSchema.OrNull(), "null: none is registered."),
+		has("network", textSchema, ""),
+		has("explorer", urlSchema.OrNull(), "The address's page at a block explorer."),
+	)
+
+	walletSchema = registeredWalletSchema.With(
+		may("balances", openapi.Object(has("usdc", textSchema.Like("12.50"), ""), has("eth", textSchema.Like("0.1"), "")), "With a wallet: decimal numbers."),
+		may("balancesKnown balances_known", openapi.Bool(), "Whether the chain could be asked."),
+		may("balancesProblem balances_problem", textSchema, "Why it could not."),
+	).Named("Wallet", "The wallet that an account has registered.")
+
+	paymentForm = openapi.Form(
+		has("txHash tx_hash", textSchema.Like("0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"), "The transaction."),
+		has("agencyId agency_id", idSchema, "Where it is posted."),
+		has("to", textSchema.Like("@bob"), "@name or an address."),
+		has("amount", openapi.Either(textSchema, openapi.Number()).Like("12.50"), "As it was paid; a text keeps every digit."),
+		may("token", textSchema, "USDC, which it is without it."),
+	)
+
+	paymentSchema = openapi.Object(
+		has("ok", openapi.Bool(), ""), has("verified", openapi.Bool(), ""), has("messageId message_id", idSchema, "The message that tells of it."),
+		has("txHash tx_hash", textSchema, ""), has("explorerUrl explorer_url", urlSchema, ""),
+	).Named("Payment", "A payment that was verified.")
+
+	capabilitiesSchema = openapi.Object(
+		has("wallets", openapi.Bool(), "Whether payments can be verified."), has("network", textSchema.OrNull(), ""), has("token", textSchema.OrNull(), ""),
+		has("x402", openapi.Bool(), ""), has("hookTransparency hook_transparency", openapi.Bool(), "Whether hooks' sources are shown."),
+	).Named("Capabilities", "What a server can do beyond chat.")
+)

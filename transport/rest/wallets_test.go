@@ -6,11 +6,11 @@ func TestWallets(t *testing.T) {
 	const pay = "/api/wallet/payment"
 	empty := func(b *bench, _ *Options) { b.empty = true }
 	run(t, nil, []check{
-		{step{URL: "/api/wallet", Token: userToken, Status: 200, Want: []string{`{"hasWallet":true,"has_wallet":true,"address":"0xAb","network":"base",` +
-			`"explorer":"https://scan/address/0xAb","balances":{"usdc":"12.5","eth":"0"},"balancesKnown":true,"balances_known":true}`}}, "Wallet"},
+		{step{URL: "/api/wallet", Token: userToken, Status: 200, Want: []string{`{"hasWallet":true,"has_wallet":true,"address":"0xAb00000000000000000000000000000000000000","network":"base",` +
+			`"explorer":"https://scan/address/0xAb00000000000000000000000000000000000000","balances":{"usdc":"12.5","eth":"0"},"balancesKnown":true,"balances_known":true}`}}, "Wallet"},
 		{step{Name: "nobody's", URL: "/api/wallet", Status: 401}, "-"},
 		{step{Name: "register", URL: "/api/wallet/register", Token: patToken, Body: `{"address":"0xab"}`, Status: 200,
-			Want: []string{`"address":"0xAb","network":"base","explorer":"https://scan/address/0xAb","ok":true}`}}, "RegisterWallet 0xab"},
+			Want: []string{`"address":"0xAb00000000000000000000000000000000000000","network":"base","explorer":"https://scan/address/0xAb00000000000000000000000000000000000000","ok":true}`}}, "RegisterWallet 0xab"},
 		{step{Name: "register nothing", Method: "POST", URL: "/api/wallet/register", Token: userToken, Status: 400, Want: []string{"address is required"}}, "-"},
 		{step{Name: "register a bad one", URL: "/api/wallet/register", Token: userToken, Body: `{"address":"invalid"}`, Status: 400}, ""},
 		{step{Name: "register another's", URL: "/api/wallet/register", Token: userToken, Body: `{"address":"taken"}`, Status: 409}, ""},
@@ -28,7 +28,7 @@ func TestWallets(t *testing.T) {
 		{step{Name: "pay without a transaction", URL: pay, Token: userToken, Body: `{"agencyId":"g1","to":"b","amount":1}`, Status: 400, Want: []string{"txHash is required"}}, "-"},
 		{step{Name: "pay without a chain", URL: pay, Token: userToken, Body: `{"txHash":"0x1","agencyId":"unsupported","to":"b","amount":1}`, Status: 501, Want: []string{`{"error":"not here"}`}}, ""},
 		{step{Name: "pay as nobody", URL: pay, Body: `{}`, Status: 401}, "-"},
-		{step{Name: "look up", URL: "/api/explore/wallet/rich", Token: "stale", Status: 200, Want: []string{`"username":"Ann"`, `"address":"0xAb"`}}, "WalletOwner rich"},
+		{step{Name: "look up", URL: "/api/explore/wallet/rich", Token: "stale", Status: 200, Want: []string{`"username":"Ann"`, `"address":"0xAb00000000000000000000000000000000000000"`}}, "WalletOwner rich"},
 		{step{Name: "look up without a wallet", URL: "/api/explore/wallet/ann", Status: 200, Want: []string{`"address":null`}}, "WalletOwner ann"},
 		{step{Name: "look up nobody", URL: "/api/explore/wallet/absent", Status: 404}, ""},
 		{step{URL: "/api/explore/capabilities", Token: "stale", Status: 200, Want: []string{`{"wallets":true,"network":"base","token":"USDC","x402":false,"hookTransparency":false`}}, ""},
