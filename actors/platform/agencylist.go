@@ -1,11 +1,16 @@
 package platform
 
 import (
+	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"sync"
 
 	"parley/actors/agency"
+	"parley/actors/explore"
+	"parley/actors/kernel"
+	"parley/persistence"
 )
 
 // Encoded is an answer that is JSON already.
@@ -117,4 +122,67 @@ func (l *AgencyList) Views() ([]agency.View, error) {
 		views = append(views, v)
 	})
 	return views, err
+}
+
+// ListAgencies returns the agencies that the caller may see: its own and the Lobby, the oldest first, then the public ones
+// in the order of the directory, together at most MaxAgencies; with a text those that match it, of the public ones at most
+// MaxFound. Limit 0 means all of them (clients.md 1.1). Whatever was committed before the call is in it.
+func (p *Platform) ListAgencies(ctx context.Context, id *Identity, g Page) (Encoded, error) {
+	if blank(g.Text) {
+		return p.listing(ctx, id, g.Limit, g.Offset)
+	}
+	return p.searchListing(ctx, id, g.Text, g.Limit, g.Offset)
+}
+
+func (p *Platform) listing(ctx context.Context, id *Identity, limit, offset int) (*AgencyList, error) {
+	c, public, err := p.listings.of(ctx, id.ID)
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	return newAgencyList(c.rows(public), public.rows, c.skip, limit, offset), nil
+}
+
+// Agencies is ListAgencies for callers inside of the program.
+func (p *Platform) Agencies(ctx context.Context, id *Identity, limit, offset int) ([]agency.View, error) {
+	l, err := p.listing(ctx, id, limit, offset)
+	if err != nil {
+		return nil, err
+	}
+	views, err := l.Views()
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	return views, nil
+}
+
+func (p *Platform) searchListing(ctx context.Context, id *Identity, text string, limit, offset int) (*AgencyList, error) {
+	c, public, err := p.listings.of(ctx, id.ID)
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	q := explore.Parse(text)
+	own := c.rows(public)
+	mine := make(map[string]bool, len(own))
+	for _, o := range own {
+		mine[o.row.ID] = true
+	}
+	own = slices.DeleteFunc(own, func(o listed) bool { return !q.Matches(o.row.Slug, o.row.Name) })
+	others, err := find(ctx, p, explore.Agencies, q, MaxFound, 0, func(ctx context.Context, id string) (*agency.Row, error) {
+		if mine[id] {
+			return nil, nil
+		}
+		doc, err := p.Store.Document(ctx, persistence.CollectionAgency, id)
+		if err != nil {
+			return nil, absent(err)
+		}
+		row, err := agency.NewRow(doc)
+		if err != nil || !row.Listed || !q.Matches(row.Slug, row.Name) {
+			return nil, err
+		}
+		return row, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newAgencyList(own, others, nil, limit, offset), nil
 }

@@ -2,10 +2,13 @@ package platform
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"parley/persistence"
 )
 
 // shared is a value that many need up to date and one makes: a request takes what another has begun to make after the
@@ -30,7 +33,7 @@ func (s *shared[T]) get(ctx context.Context, refresh func(context.Context, *T) (
 	select {
 	case s.gate <- struct{}{}:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, fmt.Errorf("%w: %w", persistence.ErrUnavailable, context.Cause(ctx))
 	}
 	defer func() { <-s.gate }()
 	var old *T
