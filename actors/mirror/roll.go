@@ -167,9 +167,7 @@ func (m *Mirror) rollRead(r rollRead) {
 		m.arrivals = append(ready, m.arrivals...)
 	default:
 		m.roll = roll{members: r.members, count: r.count, readAt: time.Now(), large: r.large, stale: m.roll.stale}
-		for _, a := range ready {
-			m.admit(a)
-		}
+		m.showRuns(ready)
 	}
 	m.admitArrivals()
 }

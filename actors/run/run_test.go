@@ -71,11 +71,21 @@ func (s *stage) start() string {
 	s.T.Helper()
 	id := uuid.NewString()
 	s.must(s.Platform.StartRun(ctx, s.bot, id, s.room, s.trigger.ID))
+	s.told(id)
 	return id
 }
 
 func (s *stage) act(who *platform.Identity, id string, what any) error {
-	return s.Platform.ActRun(ctx, who, id, what)
+	err := s.Platform.ActRun(ctx, who, id, what)
+	s.told(id)
+	return err
+}
+
+// told waits until the run has told the room and the agent of what it answered before.
+func (s *stage) told(ids ...string) {
+	for _, id := range ids {
+		_ = s.Platform.ActRun(ctx, s.stranger, id, run.Status{}) // refused behind it
+	}
 }
 
 // does is act of bot's that succeeds.
@@ -142,10 +152,10 @@ func TestWholeRun(t *testing.T) {
 		t.Errorf("the own record is %s", got)
 	}
 	s.does(id, run.Stream{MessageID: message, Content: "Hello!", Done: true, Metadata: json.RawMessage(`{"skill":"x","run_id":"forged"}`)})
-	s.does(id, run.Complete{Summary: "said hello", Transcript: json.RawMessage(`[ {"ts":0,"type":"own","n":1.50} ]`)})
+	s.does(id, run.Complete{Summary: "said hello", Transcript: run.ReadTranscript([]byte(`[ {"ts":0,"type":"own","n":1.50} ]`))})
 
 	events := s.Relays.Take()
-	if got := names(events); got != "start status status tool-call tool-result stream stream permission stream complete" {
+	if got := names(events); got != "start status status tool-call tool-result stream stream permission permission stream complete" {
 		t.Errorf("the room heard %s", got)
 	}
 	for _, e := range events {
@@ -155,7 +165,8 @@ func TestWholeRun(t *testing.T) {
 		}
 	}
 	if events[0].Field("triggerMessageId") != s.trigger.ID || events[3].Field("status") != "running" || events[4].Field("duration") != "12ms" ||
-		events[6].Field("content") != "Hello" || events[6].Field("delta") != "lo" || events[9].Field("summary") != "said hello" {
+		events[6].Field("content") != "Hello" || events[6].Field("delta") != "lo" || events[10].Field("summary") != "said hello" ||
+		events[7].Field("status") != "pending" || events[8].Field("status") != "approved" || events[8].Field("answeredByUsername") != "asker" {
 		t.Errorf("%+v", events)
 	}
 	d := s.detail(id)
@@ -233,12 +244,15 @@ func TestTextsAreCut(t *testing.T) {
 	s.does(id, run.Stream{MessageID: message, Content: long, Done: true, Metadata: json.RawMessage(`{"a":"` + strings.Repeat("x", agency.MaxRunMetadata) + `"}`)})
 	s.does(id, run.ToolCall{ID: "1", Tool: "patch", Input: long})
 	s.does(id, run.Ask{ID: "p", Action: long, Description: long})
-	s.does(id, run.Complete{Summary: long, Transcript: json.RawMessage(`[{"type":"tool-call","input":"` + strings.Repeat("x", 3<<20) + `"},{"type":"b","x":"` + strings.Repeat("x", 2<<20) + `"}]`)})
+	s.does(id, run.Complete{Summary: long, Transcript: run.ReadTranscript([]byte(`[{"type":"tool-call","input":"` + strings.Repeat("x", 3<<20) + `"},{"type":"b","x":"` + strings.Repeat("x", 2<<20) + `"}]`))})
 	m := s.message(message)
 	if len(m.Content) > agency.MaxRunContent || len(m.Content) < agency.MaxRunContent-4 || !strings.HasPrefix(long, m.Content) || string(m.Metadata) != `{"run_id":"`+id+`","truncated":true}` {
 		t.Errorf("%d bytes, %.200s", len(m.Content), m.Metadata)
 	}
 	for _, e := range s.Relays.Take() {
+		if e.Field("status") == string(run.Expired) {
+			continue // what has become of the prompt
+		}
 		var v struct{ Truncated bool }
 		if err := json.Unmarshal(e.Data, &v); err != nil || len(e.Data) > run.MaxRelay || len(e.Data) < run.MaxRelay/4 && e.Name != run.EventComplete || !v.Truncated {
 			t.Errorf("%s: %d bytes, %v, %v", e.Name, len(e.Data), v.Truncated, err)
