@@ -62,7 +62,7 @@ func (r *relays) stop() {
 // enough. With must it is taken in any case.
 func (m *Mirror) spend(agent string, size int, must bool) bool {
 	r := &m.relays
-	now := time.Now().UnixNano()
+	now := m.process.System().Now().UnixNano()
 	if len(r.budgets) > keepBudgets {
 		for a, whole := range r.budgets {
 			if whole <= now {
