@@ -35,17 +35,21 @@ func (g *growth) step(content, delta string) (added string, whole bool) {
 		g.bytes, g.runes, g.blind = g.bytes+len(delta), g.runes+utf8.RuneCountInString(delta), true
 		return delta, false
 	}
-	if continues := !g.blind && len(content) >= g.bytes && maphash.String(textSeed, content[:g.bytes]) == g.sum; continues {
+	first := g.bytes == 0 // also after a restart of the server
+	var hash maphash.Hash
+	hash.SetSeed(textSeed)
+	seen := content[:min(g.bytes, len(content))]
+	_, _ = hash.WriteString(seen)
+	if !g.blind && len(seen) == g.bytes && hash.Sum64() == g.sum {
 		added = content[g.bytes:]
 		g.runes += utf8.RuneCountInString(added)
 		whole = len(content) <= wholeUpTo || len(content) >= 2*g.whole && len(content) <= wholeAtMost
 	} else {
 		g.runes, whole = utf8.RuneCountInString(content), true
 	}
-	if g.bytes == 0 {
-		whole = true // the first step, also after a restart of the server
-	}
-	g.bytes, g.sum, g.blind = len(content), maphash.String(textSeed, content), false
+	whole = whole || first
+	_, _ = hash.WriteString(content[len(seen):])
+	g.bytes, g.sum, g.blind = len(content), hash.Sum64(), false
 	if whole {
 		g.whole = len(content)
 	}
