@@ -18,6 +18,7 @@ type growing struct {
 	whole  []byte
 	added  []byte
 	longer func(added string) []byte
+	blind  bool // nobody knows the whole text
 }
 
 func (g *growing) putOff() bool { return g.whole != nil || len(g.added) > 0 }
@@ -70,11 +71,11 @@ func (g *growing) put(e *run.Relayed) {
 	switch {
 	case e.Grows.Longer == nil:
 		g.whole, g.added, g.longer = e.Data, nil, nil
-	case g.base == 0 && g.whole == nil: // the whole text comes later
+	case g.base == 0 && g.whole == nil && e.Grows.Whole != nil: // the whole text comes later
 	case len(g.added)+len(e.Grows.Added) > maxPutOff:
 		g.whole, g.added, g.longer, g.base = nil, nil, nil, 0
 	default:
-		g.added, g.longer = append(g.added, e.Grows.Added...), e.Grows.Longer
+		g.added, g.longer, g.blind = append(g.added, e.Grows.Added...), e.Grows.Longer, e.Grows.Whole == nil
 	}
 }
 
@@ -155,7 +156,7 @@ func (m *Mirror) flushStream(g *growing) bool {
 	if len(g.added) > 0 {
 		step := &Event{Name: run.EventStream, Data: g.longer(string(g.added))}
 		for _, s := range m.seats {
-			if s.arrived <= g.base {
+			if s.arrived <= g.base || g.blind {
 				s.Socket.Deliver(step)
 			}
 		}

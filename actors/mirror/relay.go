@@ -10,7 +10,7 @@ import (
 // that an agent which floods its room costs others there no more than ordinary messages do.
 const (
 	relayRate  = 256 << 10 // bytes a second
-	relayBurst = 2 << 20   // bytes
+	relayBurst = 1 << 20   // bytes; as much as may wait for a client that reads too slowly
 	// relaySeat is what handing an event to one socket counts for, in bytes: 52,000 deliveries a second.
 	relaySeat = 5
 	// putOffFor is how long what was put off waits before it is tried again.

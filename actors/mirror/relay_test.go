@@ -330,6 +330,29 @@ func (b broken) Documents(ctx context.Context, collection string, r persistence.
 	return b.Store.Documents(ctx, collection, r)
 }
 
+// A sender that leaves the whole text out is put off and put together like any other.
+func TestFloodOfDeltas(t *testing.T) {
+	s := newScene(t)
+	l := s.listen(s.ann)
+	id, message := s.start(), uuid.NewString()
+	s.act(s.bot, id, run.ToolResult{ID: "1", Tool: "t", Output: strings.Repeat("x", 255<<10)})
+	s.act(s.bot, id, run.ToolResult{ID: "2", Tool: "t", Output: strings.Repeat("x", 255<<10)})
+	text := ""
+	for i := range 54 { // of which about 49 are told at once
+		delta := fmt.Sprint(i, strings.Repeat("x", 10<<10))
+		text += delta
+		s.act(s.bot, id, run.Stream{MessageID: message, Delta: delta})
+	}
+	late := s.listen(s.ann)
+	s.Clock.Advance(10 * time.Second)
+	s.act(s.bot, id, run.Stream{MessageID: message, Delta: "end"})
+	s.Eventually("the text", func() bool { return l.text(message) == text+"end" })
+	s.Eventually("the end of it", func() bool { return strings.HasSuffix(late.text(message), "end") })
+	if l.steps[message] > 52 {
+		t.Errorf("%d steps: nothing was put together", l.steps[message])
+	}
+}
+
 // A read that fails refuses those who wait for it, and they can come again.
 func TestRunsCantBeRead(t *testing.T) {
 	var fail atomic.Bool

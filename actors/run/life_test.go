@@ -144,13 +144,21 @@ func TestPermissions(t *testing.T) {
 			t.Errorf("%s is %+v", p, got)
 		}
 	}
+	s.Relays.Take()
 	s.must(s.act(s.boss, id, run.Interrupt{Action: run.Stop}))
 	if got := state("open"); got.Status != run.Cancelled || got.Decision != nil {
 		t.Errorf("after the stop: %+v", got)
 	}
+	if told := s.Relays.Take(); names(told) != "permission status" || told[0].Field("permissionId") != "open" || told[0].Field("status") != "cancelled" {
+		t.Errorf("after the stop the room heard %s", names(told))
+	}
 	actortest.Wants(t, "a cancelled one", s.act(s.asker, id, run.Answer{PermissionID: "open", Decision: "approve"}), kernel.CodeTaken)
 	s.does(id, run.Ask{ID: "late"})
 	s.does(id, run.Complete{Summary: "stopped"})
+	if told := s.Relays.Take(); names(told) != "permission permission complete" || told[0].Field("status") != "pending" || told[1].Field("status") != "expired" ||
+		told[2].Field("status") != "interrupted" {
+		t.Errorf("after the end the room heard %s", names(told))
+	}
 	if got := state("late"); got.Status != run.Expired || s.detail(id).Status != run.Interrupted {
 		t.Errorf("after the end: %+v", got)
 	}

@@ -65,7 +65,9 @@ func (r *Run) relayed(name string, f fields) *Relayed {
 	f = r.signed(f)
 	e := &Relayed{Name: name, Run: r.s.ID, Agent: r.s.Agent.ID, Data: shorten(f, MaxRelay)}
 	if len(e.Data) > ShortRelay {
-		delete(f, "transcript")
+		if _, ok := f["transcript"]; ok {
+			f["transcript"], f["truncated"] = json.RawMessage("[]"), true
+		}
 		e.Short = shorten(f, ShortRelay)
 	}
 	return e

@@ -160,7 +160,7 @@ const maxFaulty = 64
 // they were away, and then join their rooms; every error event would fail one of those joins (clients.md 3.3). So the first
 // failure of a run is told, and what an agent says of a run that has ended meanwhile is dropped in silence.
 func (c *client) muted(what any, e *kernel.Error) bool {
-	id := ""
+	var id string
 	switch w := what.(type) {
 	case session.StartRun:
 		id = w.RunID
