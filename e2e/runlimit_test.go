@@ -87,6 +87,42 @@ func TestRunLimits(t *testing.T) {
 	}
 }
 
+// TestRunAcks: on the agent's own socket, an ack comes before the event that it caused, in both formats.
+func TestRunAcks(t *testing.T) {
+	t.Parallel()
+	api := common(t)
+	ann := user(t, api, "ann")
+	g := ann.room(t, "room", false)
+	_, token := agentIn(t, api, ann, g)
+	for name, dial := range map[string]dialer{"plain": client.DialPlain, "Socket.IO": client.DialSocketIO} {
+		s, id := opened(t, dial, api.Base, token), uuid.NewString()
+		joined(t, s, g)
+		steps := []struct {
+			event string
+			data  map[string]any
+		}{
+			{"agent-run-start", map[string]any{"agencyId": g.ID}}, {"agent-run-status", map[string]any{"status": "x"}},
+			{"agent-run-tool-call", map[string]any{"toolCallId": "1", "tool": "t"}}, {"agent-run-tool-result", map[string]any{"toolCallId": "1", "tool": "t"}},
+			{"agent-run-stream", map[string]any{"messageId": uuid.NewString(), "content": "x"}}, {"agent-run-permission", map[string]any{"permissionId": "p", "action": "a"}},
+			{"agent-run-error", map[string]any{"error": "gave up", "transcript": []any{}}},
+		}
+		for _, step := range steps {
+			step.data["runId"] = id
+			call, _, err := s.Begin(step.event, step.data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			acked := false
+			if _, err := s.Wait(soon(t), step.event, func(f client.Frame) bool {
+				acked = acked || f.Ack == call && string(f.Data) == `{"ok":true}`
+				return f.Event == step.event && strings.Contains(string(f.Data), id)
+			}); err != nil || !acked {
+				t.Errorf("%s, %s: acked before its event: %v, %v", name, step.event, acked, err)
+			}
+		}
+	}
+}
+
 // TestRunFlood: an agent that sends as much as it can holds up nobody else, and cuts nobody off.
 func TestRunFlood(t *testing.T) {
 	t.Parallel()
