@@ -163,7 +163,7 @@ func (l *loop) dial(c *conn) {
 	l.opening++
 	c.state = stateConnecting
 	l.tally.dialed.Add(1)
-	fd, err := dialSocket(c.account.source, l.target.addr)
+	fd, err := dialSocket(c.account.source, l.target.addr, c.slow)
 	if err != nil {
 		l.drop(c, err.Error())
 		return

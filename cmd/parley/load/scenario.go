@@ -32,7 +32,7 @@ var scenarios = []scenario{
 		{"connections", "10200"}, {"rooms", "100"}, {"per-account", "20"}, {"posters", "200"}, {"rate", "200"}, {"duration", "25s"}, {"storm", "10s"},
 	}},
 	{"slow-readers", "100 connections of a busy room stop reading: they are cut off and the others notice nothing", [][2]string{
-		{"connections", "600"}, {"rooms", "1"}, {"per-account", "1"}, {"posters", "25"}, {"rate", "500"}, {"size", "1000"}, {"duration", "25s"}, {"slow", "100"},
+		{"connections", "600"}, {"rooms", "1"}, {"per-account", "1"}, {"posters", "25"}, {"rate", "500"}, {"size", "1000"}, {"duration", "40s"}, {"slow", "100"},
 	}},
 	{"crowd", "one room of 15,000 connections, two posts a second: when the last one has it", [][2]string{
 		{"connections", "15000"}, {"rooms", "1"}, {"per-account", "20"}, {"posters", "1"}, {"rate", "2"},
