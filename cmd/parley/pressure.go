@@ -62,20 +62,22 @@ func (p *pressure) container() (free, all int64, ok bool) {
 	if !limited || !known {
 		return 0, 0, false
 	}
-	stat, _ := os.ReadFile(filepath.Join(p.root, "sys/fs/cgroup/memory.stat")) // without it, what can be reclaimed counts as used
+	stat, _ := os.ReadFile(p.path("sys/fs/cgroup/memory.stat")) // without it, what can be reclaimed counts as used
 	return all - used + field(stat, "inactive_file ", 1), all, true
 }
 
 // machine reads what the kernel says is available.
 func (p *pressure) machine() (free, all int64, ok bool) {
-	info, err := os.ReadFile(filepath.Join(p.root, "proc/meminfo"))
+	info, err := os.ReadFile(p.path("proc/meminfo"))
 	free, all = field(info, "MemAvailable:", 1024), field(info, "MemTotal:", 1024)
 	return free, all, err == nil && all > 0 && free > 0
 }
 
+func (p *pressure) path(name string) string { return filepath.Join(p.root, filepath.FromSlash(name)) }
+
 // number reads a file that holds one number; one that says "max" does not.
 func (p *pressure) number(name string) (int64, bool) {
-	text, err := os.ReadFile(filepath.Join(p.root, name))
+	text, err := os.ReadFile(p.path(name))
 	if err != nil {
 		return 0, false
 	}
