@@ -222,7 +222,7 @@ func (a *Account) delete(t *kernel.Turn, c Delete) {
 		change.Counters = append(change.Counters, persistence.CounterOp{Name: persistence.CountUsers, Delta: -1})
 		a.endClaims(t.ID(), &change)
 	}
-	change.Outbox = c.Outbox
+	change.Outbox, change.Final = c.Outbox, true
 	t.Commit(change, func() {
 		a.ports.Revoker.RevokeAll(t.ID())
 		t.Reply(kernel.Done{})

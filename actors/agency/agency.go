@@ -29,6 +29,9 @@ const (
 	retainEvents = 10_000
 	retainFor    = 7 * 24 * time.Hour
 
+	// retainEnd is how many events are kept of an agency that is gone: those that tell its end.
+	retainEnd = 2
+
 	snapshotVersion = 1
 )
 
@@ -136,7 +139,7 @@ func (a *Agency) Busy() bool {
 // Retain implements kernel.Entity.
 func (a *Agency) Retain() (uint64, time.Duration) {
 	if a.s.Purged {
-		return 0, 0
+		return retainEnd, 0
 	}
 	return retainEvents, retainFor
 }

@@ -276,6 +276,7 @@ func (a *Agency) purgeOver(t *kernel.Turn) {
 	if a.s.Dissolved && !a.s.Purged {
 		c.Events = []persistence.Event{event(evPurged, struct{}{})}
 	}
+	c.Final = a.s.Dissolved
 	fulfil(&c, PurgeEntry(t.ID()))
 	t.Commit(c, func() { t.Reply(Purged{Over: true}) }, nil)
 }

@@ -143,6 +143,36 @@ func live(t *testing.T, w *actortest.World) (people []*platform.Identity) {
 	return []*platform.Identity{ann, bob, eve}
 }
 
+// logged returns the events that still have something in them that somebody gave.
+func logged(t *testing.T, w *actortest.World) (found []string) {
+	t.Helper()
+	streams, err := w.Store.Streams(ctx, "", "", 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stream := range streams {
+		if stream == persistence.Stream(persistence.StreamAgency, agency.LobbyID) {
+			continue
+		}
+		first, _, err := w.Store.Head(ctx, stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := w.Store.Events(ctx, stream, first-1, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ev := range events {
+			for _, text := range []string{"word", "edited", "streamed", "do it", "working", "Secret", "Open", purse1} {
+				if strings.Contains(string(ev.Data), text) {
+					found = append(found, fmt.Sprint(stream, " ", ev.Seq, " ", ev.Kind))
+				}
+			}
+		}
+	}
+	return found
+}
+
 // When all accounts end, and their agencies with them, the store holds nothing but what is said to stay: no document, no
 // promise, no count. What is left in the logs are the ends.
 func TestNothingStaysOfAWorld(t *testing.T) {
@@ -176,6 +206,11 @@ func TestNothingStaysOfAWorld(t *testing.T) {
 		lobby := strings.HasSuffix(d, agency.LobbyID) && slices.Contains(lobbys, collection) // it goes on, without members
 		if !known[d] && stays[collection] == "" && !lobby {
 			t.Error("left: " + d)
+		}
+	}
+	for end := time.Now().Add(20 * time.Second); len(logged(t, w)) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("still in the logs: %q", logged(t, w))
 		}
 	}
 	for name, n := range counters(w) {
