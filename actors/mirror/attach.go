@@ -186,7 +186,9 @@ func collectMissed(ctx context.Context, store persistence.Store, id string, sinc
 			}
 		}
 	}
-	r.err = deleted.from(r.missed)
+	if r.err = deleted.from(r.missed); r.err == nil {
+		r.err = nameless(ctx, store, r.missed)
+	}
 	return r
 }
 

@@ -1,6 +1,12 @@
 package mirror
 
-import "parley/actors/agency"
+import (
+	"context"
+	"errors"
+
+	"parley/actors/agency"
+	"parley/persistence"
+)
 
 // withheld knows which messages were deleted in a part of the log. It is read up to now, so whatever is deleted is known by
 // its end.
@@ -31,6 +37,35 @@ func (d withheld) from(events []*Event) error {
 			continue
 		}
 		if w, err = w.Withhold(); err != nil {
+			return err
+		}
+		events[i] = &Event{Name: w.Name, Data: w.Data, Seq: e.Seq}
+	}
+	return nil
+}
+
+// nameless takes the names of accounts that have been deleted since out of events: the log has those of then.
+func nameless(ctx context.Context, store persistence.Store, events []*Event) error {
+	gone := map[string]bool{}
+	for i, e := range events {
+		w := agency.Wire{Name: e.Name, Data: e.Data}
+		who, err := w.Actor()
+		if err != nil {
+			return err
+		}
+		if who == "" {
+			continue
+		}
+		if _, seen := gone[who]; !seen {
+			_, err := store.Document(ctx, persistence.CollectionAccount, who)
+			if gone[who] = errors.Is(err, persistence.ErrNotFound); err != nil && !gone[who] {
+				return err
+			}
+		}
+		if !gone[who] {
+			continue
+		}
+		if w, err = w.Nameless(); err != nil {
 			return err
 		}
 		events[i] = &Event{Name: w.Name, Data: w.Data, Seq: e.Seq}

@@ -1,6 +1,7 @@
 package mirror_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -58,6 +59,38 @@ func TestDeletedMessagesAreNotRepeated(t *testing.T) {
 		}
 		if last := socket.Named(mirror.EventAgencyJoined); said != c.said || strings.Contains(string(last[len(last)-1].Data), "secret") {
 			t.Errorf("%d events have a content, want %d", said, c.said)
+		}
+	}
+}
+
+// Nor with the names that accounts had which are deleted since (decision 9).
+func TestMissedEventsOfTheDeleted(t *testing.T) {
+	w := actortest.New(t)
+	ann, carol, bob := w.User("ann"), w.User("carol"), w.User("bob")
+	room := w.Room(ann, "Room", false)
+	w.Join(room, carol, bob)
+	m := w.Post(carol, room, "I was here")
+	for _, who := range []*platform.Identity{carol, ann} {
+		if _, err := w.Platform.React(ctx, who, room, m.ID, "👍", false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Platform.DeleteAccount(ctx, carol, nil); err != nil {
+		t.Fatal(err)
+	}
+	s, socket := w.Connect(bob)
+	j := enter(t, s, socket, room, at(0))
+	if j.Recovered == nil || !*j.Recovered || fmt.Sprint(missed(j)) != fmt.Sprint(hard(t, w, room, 0)) {
+		t.Fatalf("missed %+v", j.Missed)
+	}
+	var answer struct{ Missed json.RawMessage }
+	if err := json.Unmarshal(socket.Named(mirror.EventAgencyJoined)[0].Data, &answer); err != nil {
+		t.Fatal(err)
+	}
+	text := string(answer.Missed)
+	for part, want := range map[string]int{"carol": 0, "I was here": 1, `"sender_username":"deleted"`: 1, `"username":"ann"`: 1, carol.ID: 2} {
+		if got := strings.Count(text, part); got != want {
+			t.Errorf("%q %d times, want %d, in %s", part, got, want, text)
 		}
 	}
 }
