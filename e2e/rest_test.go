@@ -182,6 +182,7 @@ func TestMessages(t *testing.T) {
 		{URL: "{{m}}?limit=x", Status: 400, Want: []string{"limit"}},
 		{URL: "{{m}}?order=up", Status: 400, Want: []string{"order"}},
 		{Name: "the owner deletes another's", Method: "DELETE", URL: "{{m}}/{{m2}}", Status: 200},
+		{Name: "posted again after that", URL: "{{m}}", Token: "{{bob}}", Body: `{"content":"second","clientId":"c1"}`, Status: 410, Want: []string{"deleted"}},
 		{URL: "{{m}}", Status: 200, WantNot: []string{"second"}},
 	}))
 	if vars["newest"] != vars["m3"] || vars["oldest"] != vars["m1"] {

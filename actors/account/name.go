@@ -23,9 +23,10 @@ const (
 
 var usernameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{2,24}$`)
 
-// reserved names belong to nobody (decision 5).
+// reserved names belong to nobody (decision 5). Whoever is called "deleted" would have said what deleted accounts did
+// (decision 9).
 var reserved = map[string]bool{"system": true, "hook": true, "admin": true, "everyone": true, "here": true,
-	"channel": true, "me": true, "api": true}
+	"channel": true, "me": true, "api": true, "deleted": true}
 
 // CheckUsername applies the rules of decision 5.
 func CheckUsername(name string) error {

@@ -3,6 +3,8 @@ package agency
 import (
 	"strings"
 
+	"github.com/google/uuid"
+
 	"parley/actors/account"
 	"parley/actors/kernel"
 )
@@ -15,7 +17,8 @@ const (
 )
 
 // SlugOf derives a slug: lower-case letters and digits, everything else becomes a single hyphen ("Ann's Reef" is
-// ann-s-reef; clients.md 4.3).
+// ann-s-reef; clients.md 4.3). One that would pass for an id gets a word in front: clients look for an agency by id or slug
+// in one list, and must not come upon a stranger's.
 func SlugOf(name string) string {
 	var b strings.Builder
 	gap := false
@@ -37,6 +40,9 @@ func SlugOf(name string) string {
 	}
 	if b.Len() == 0 {
 		return "agency"
+	}
+	if slug := b.String(); uuid.Validate(slug) == nil {
+		return "agency-" + slug
 	}
 	return b.String()
 }
