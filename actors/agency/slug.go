@@ -47,11 +47,17 @@ func SlugOf(name string) string {
 	return b.String()
 }
 
-// CheckName applies the rules of an agency's name.
-func CheckName(name string) (string, error) {
-	name, err := account.CheckText("name", name, MaxName)
+// HasSlug says whether SlugOf finds something in a text to make a slug of.
+func HasSlug(text string) bool {
+	return strings.ContainsFunc(strings.ToLower(text), func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' })
+}
+
+// CheckName applies the rules of an agency's name, which a request gave as field: 1 to MaxName characters by the rules of
+// account.CheckShown, since people and programs read names in lists, one to a line.
+func CheckName(field, name string) (string, error) {
+	name, err := account.CheckShown(field, name, MaxName)
 	if err == nil && name == "" {
-		err = kernel.Invalid("name is required")
+		err = kernel.Invalid("%s is required", field)
 	}
 	return name, err
 }

@@ -108,11 +108,14 @@ func (p *Platform) AgencyBySlug(ctx context.Context, id *Identity, slug string) 
 
 // CreateAgency makes an agency that the caller owns.
 func (p *Platform) CreateAgency(ctx context.Context, id *Identity, n agency.NewAgency) (*agency.View, error) {
-	name, err := agency.CheckName(n.Name)
+	name, err := agency.CheckName("name", n.Name)
 	if err != nil {
 		return nil, err
 	}
 	n.Name = name
+	if n.Slug != "" && !agency.HasSlug(n.Slug) {
+		return nil, kernel.Invalid("slug must contain letters or digits (a-z, 0-9)")
+	}
 	r, err := p.foundFree(ctx, uuid.NewString(), n, id.Sender, "")
 	if err != nil {
 		return nil, kernel.AsError(err)
