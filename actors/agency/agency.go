@@ -143,27 +143,7 @@ func (a *Agency) Retain() (uint64, time.Duration) {
 
 // Handle implements kernel.Entity.
 func (a *Agency) Handle(t *kernel.Turn, command any) {
-	switch c := command.(type) {
-	case Found:
-		a.found(t, c)
-		return
-	case Purge:
-		a.purge(t, c)
-		return
-	case Forget:
-		a.forget(t, c)
-		return
-	case OpenDM:
-		a.openDM(t, c)
-		return
-	case ClearMessages:
-		a.clearMessages(t)
-		return
-	case DropReactions:
-		a.dropReactions(t, c)
-		return
-	case Watch:
-		a.watch(t)
+	if a.handleAlways(t, command) {
 		return
 	}
 	if !a.s.exists() {
@@ -227,6 +207,29 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 	default:
 		t.Fail(fmt.Errorf("agency: unknown command %T", command))
 	}
+}
+
+// handleAlways handles what does not ask whether there is an agency, and reports whether it did.
+func (a *Agency) handleAlways(t *kernel.Turn, command any) bool {
+	switch c := command.(type) {
+	case Found:
+		a.found(t, c)
+	case Purge:
+		a.purge(t, c)
+	case Forget:
+		a.forget(t, c)
+	case OpenDM:
+		a.openDM(t, c)
+	case ClearMessages:
+		a.clearMessages(t)
+	case DropReactions:
+		a.dropReactions(t, c)
+	case Watch:
+		a.watch(t)
+	default:
+		return false
+	}
+	return true
 }
 
 // errNotFound is also the answer about a private agency to those who are not in it (decision 3).

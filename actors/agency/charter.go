@@ -36,7 +36,7 @@ func (a *Agency) found(t *kernel.Turn, c Found) {
 	}
 	r := Record{ID: t.ID(), Slug: c.Slug, Private: c.Private, Kind: c.Kind, CreatedBy: c.Owner.ID, CreatedAt: t.Now().UnixMilli()}
 	var err error
-	if r.Name, err = CheckName("name", c.Name); err == nil {
+	if r.Name, err = CheckName(c.Name); err == nil {
 		r.Charter, err = checkCharter(c.Charter)
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *Agency) update(t *kernel.Turn, c Update) {
 
 func (c *Update) apply(r *Record) (err error) {
 	if c.Name != nil {
-		if r.Name, err = CheckName("name", *c.Name); err != nil {
+		if r.Name, err = CheckName(*c.Name); err != nil {
 			return err
 		}
 	}

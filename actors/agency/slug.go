@@ -52,9 +52,12 @@ func HasSlug(text string) bool {
 	return strings.ContainsFunc(strings.ToLower(text), func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' })
 }
 
-// CheckName applies the rules of an agency's name, which a request gave as field: 1 to MaxName characters by the rules of
-// account.CheckShown, since people and programs read names in lists, one to a line.
-func CheckName(field, name string) (string, error) {
+// CheckName applies the rules of an agency's name: 1 to MaxName characters by the rules of account.CheckShown, since people
+// and programs read names in lists, one to a line.
+func CheckName(name string) (string, error) { return CheckNameAs("name", name) }
+
+// CheckNameAs is CheckName for a request that gave the name as another field.
+func CheckNameAs(field, name string) (string, error) {
 	name, err := account.CheckShown(field, name, MaxName)
 	if err == nil && name == "" {
 		err = kernel.Invalid("%s is required", field)

@@ -108,7 +108,7 @@ func (p *Platform) AgencyBySlug(ctx context.Context, id *Identity, slug string) 
 
 // CreateAgency makes an agency that the caller owns.
 func (p *Platform) CreateAgency(ctx context.Context, id *Identity, n agency.NewAgency) (*agency.View, error) {
-	name, err := agency.CheckName("name", n.Name)
+	name, err := agency.CheckName(n.Name)
 	if err != nil {
 		return nil, err
 	}

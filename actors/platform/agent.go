@@ -90,7 +90,7 @@ func foundingOf(r SelfRegistration) (errand, error) {
 	if name == "" {
 		name = strings.TrimSpace(r.Name) + "'s Agency"
 	}
-	if _, err := agency.CheckName("agencyName", name); err != nil {
+	if _, err := agency.CheckNameAs("agencyName", name); err != nil {
 		return errand{}, err
 	}
 	charter, err := account.CheckText("agencyCharter", r.AgencyCharter, agency.MaxCharter)
