@@ -29,6 +29,9 @@ const (
 	retainEvents = 10_000
 	retainFor    = 7 * 24 * time.Hour
 
+	// retainEnd is how many events are kept of an agency that is gone: those that tell its end.
+	retainEnd = 2
+
 	snapshotVersion = 1
 )
 
@@ -136,14 +139,14 @@ func (a *Agency) Busy() bool {
 // Retain implements kernel.Entity.
 func (a *Agency) Retain() (uint64, time.Duration) {
 	if a.s.Purged {
-		return 0, 0
+		return retainEnd, 0
 	}
 	return retainEvents, retainFor
 }
 
 // Handle implements kernel.Entity.
 func (a *Agency) Handle(t *kernel.Turn, command any) {
-	if a.handleAlways(t, command) {
+	if a.anytime(t, command) {
 		return
 	}
 	if !a.s.exists() {
@@ -209,8 +212,9 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 	}
 }
 
-// handleAlways handles what does not ask whether there is an agency, and reports whether it did.
-func (a *Agency) handleAlways(t *kernel.Turn, command any) bool {
+// anytime handles what is also for an agency that is not there, or not any more, and reports whether the command was of that
+// kind.
+func (a *Agency) anytime(t *kernel.Turn, command any) bool {
 	switch c := command.(type) {
 	case Found:
 		a.found(t, c)

@@ -62,6 +62,18 @@ func (a *Agency) refuse(t *kernel.Turn, account string, err error) {
 	})
 }
 
+// stillIn is the error for a member that comes back from a read and is none any more: it left, or was made to, meanwhile.
+// Whatever it does from then on would come behind its departure in the log.
+func (a *Agency) stillIn(account string) error {
+	if err := a.ended(); err != nil {
+		return err
+	}
+	if m, known := a.members.Get(account); known && m.Role == "" {
+		return a.errOutsider()
+	}
+	return nil
+}
+
 func (a *Agency) readMember(t *kernel.Turn, account string, next func(MemberRecord, error)) {
 	key := persistence.Key(t.ID(), account)
 	kernel.Load(t, func(ctx context.Context, s persistence.Store) (MemberRecord, error) {

@@ -152,7 +152,7 @@ func (m *Mirror) readMissed(a *arrival, since uint64) {
 // way to the room and would come twice. The events that do not fit are only counted.
 func collectMissed(ctx context.Context, store persistence.Store, id string, since, until uint64, have int) (r missedRead) {
 	r.upTo = since
-	bytes, looked := 0, 0
+	bytes, looked, deleted := 0, 0, withheld{}
 	for at := since; at < until; {
 		page, err := store.Events(ctx, persistence.Stream(persistence.StreamAgency, id), at, int(min(gapPage, until-at)))
 		if err != nil {
@@ -165,6 +165,9 @@ func collectMissed(ctx context.Context, store persistence.Store, id string, sinc
 		at = page[len(page)-1].Seq
 		for i := range page {
 			w, ok, err := agency.Render(id, &page[i])
+			if err == nil {
+				err = deleted.note(&w)
+			}
 			if err != nil {
 				r.err = err
 				return r
@@ -182,6 +185,9 @@ func collectMissed(ctx context.Context, store persistence.Store, id string, sinc
 				r.upTo = page[i].Seq
 			}
 		}
+	}
+	if r.err = deleted.from(r.missed); r.err == nil {
+		r.err = nameless(ctx, store, r.missed)
 	}
 	return r
 }
