@@ -32,7 +32,7 @@ type Posted struct {
 func (a *Agency) post(t *kernel.Turn, c Post) {
 	m, err := c.NewMessage.Check()
 	if err != nil {
-		t.Fail(err)
+		a.refuse(t, c.Who.ID, err)
 		return
 	}
 	a.withMember(t, c.Who.ID, func(member MemberRecord) {
@@ -284,7 +284,7 @@ func readMessage(ctx context.Context, s persistence.Store, agency string, seq ui
 func (a *Agency) editMessage(t *kernel.Turn, c EditMessage) {
 	content, err := CheckContent(c.Content)
 	if err != nil {
-		t.Fail(err)
+		a.refuse(t, c.Who.ID, err)
 		return
 	}
 	a.openMessage(t, c.Who, c.MessageID, func(_ MemberRecord, m *Message, leave func()) {

@@ -127,7 +127,7 @@ type mark struct {
 
 func (a *Agency) react(t *kernel.Turn, c React) {
 	if err := CheckEmoji(c.Emoji); err != nil {
-		t.Fail(err)
+		a.refuse(t, c.Who.ID, err)
 		return
 	}
 	a.atMessage(t, c.Who.ID, c.MessageID, func(_ MemberRecord, seq uint64, leave func()) {

@@ -113,6 +113,9 @@ func (p *Platform) CreateAgency(ctx context.Context, id *Identity, n agency.NewA
 		return nil, err
 	}
 	n.Name = name
+	if n.Slug != "" && !agency.HasSlug(n.Slug) {
+		return nil, kernel.Invalid("slug must contain letters or digits (a-z, 0-9)")
+	}
 	if err := n.Check(); err != nil {
 		return nil, err
 	}

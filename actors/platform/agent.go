@@ -36,6 +36,9 @@ func (p *Platform) RegisterAgent(ctx context.Context, r SelfRegistration) (*Regi
 		return nil, kernel.Invalid("name is required")
 	}
 	handle, err := account.HandleOf(r.Name, false)
+	if err == nil {
+		_, err = account.CheckDisplayName("name", r.Name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +105,8 @@ func foundingOf(r SelfRegistration) (errand, error) {
 	if name == "" {
 		name = strings.TrimSpace(r.Name) + "'s Agency"
 	}
-	if _, err := agency.CheckName(name); err != nil {
-		return errand{}, kernel.Invalid("agencyName must be at most %d characters", agency.MaxName)
+	if _, err := agency.CheckNameAs("agencyName", name); err != nil {
+		return errand{}, err
 	}
 	charter, err := account.CheckText("agencyCharter", r.AgencyCharter, agency.MaxCharter)
 	if err != nil {
