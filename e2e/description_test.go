@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/actors/agency"
 	"parley/e2e/client"
 	"parley/transport/rest"
 	"parley/transport/rest/scenario"
@@ -53,6 +54,12 @@ func TestEveryOperation(t *testing.T) {
 	if len(listed) != 1 || listed[0].Code != made.Code {
 		t.Errorf("the invites are %+v", listed)
 	}
+	for range agency.MaxInvites - 1 {
+		must[any](t, ann.API, http.MethodPost, "/api/agencies/"+g.ID+"/invites", nil)
+	}
+	scenario.Run(t, scenario.Server(api.Base), map[string]string{"ann": ann.Token}, []step{
+		{Name: "one invite too many", Method: "POST", URL: "/api/agencies/" + g.ID + "/invites", Token: "{{ann}}", Status: 409, Want: []string{"revoke one first"}},
+	})
 	bob := user(t, api, "bob")
 	dm := must[struct{ AgencyID string }](t, ann.API, http.MethodPost, "/api/dm/"+bob.ID, nil)
 	ann.post(t, client.Agency{ID: dm.AgencyID}, "between us")

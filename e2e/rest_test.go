@@ -86,6 +86,13 @@ func TestAgencies(t *testing.T) {
 		{URL: "/api/agencies", Body: `{"name":"{{slug}} secret"}`, Status: 201, Want: []string{`"slug":"{{slug}}-secret-2"`}, Save: map[string]string{"extra": "id"}},
 		{URL: "/api/agencies", Body: `{"name":""}`, Status: 400, Want: []string{"name"}},
 		{URL: "/api/agencies", Body: `{"name":"   "}`, Status: 400, Want: []string{"name"}},
+		{URL: "/api/agencies", Body: `{"name":"two\nlines"}`, Status: 400, Want: []string{"name must be a single line"}},
+		{URL: "/api/agencies", Body: `{"name":"\u202eyag"}`, Status: 400, Want: []string{"name must not"}},
+		{URL: "/api/agencies", Body: `{"name":"\u3164"}`, Status: 400, Want: []string{"name must contain something visible"}},
+		{URL: "/api/agencies", Body: `{"name":"x","slug":"ÄÖ"}`, Status: 400, Want: []string{"slug must contain"}},
+		{Method: "PATCH", URL: "/api/agencies/{{pub}}", Body: `{"name":"two\nlines"}`, Status: 400, Want: []string{"name must be a single line"}},
+		{URL: "/api/agents/register", Token: "none", Body: `{"name":"` + strings.Repeat("long", 25) + `"}`, Status: 400, Want: []string{`"name must be at most 64`}},
+		{URL: "/api/agents/register", Token: "none", Body: `{"name":"` + fresh("bot") + `","agencyName":"two\nlines"}`, Status: 400, Want: []string{"agencyName must be a single line"}},
 		{URL: "/api/agencies", Body: `{"name":["x"]}`, Status: 400, Want: []string{"name must be a string"}},
 		{URL: "/api/agencies", Body: `{"name":"x","isPrivate":"yes"}`, Status: 400, Want: []string{"isPrivate must be true or false"}},
 		{URL: "/api/agencies/lookup/{{pubSlug}}", Token: "{{bob}}", Status: 200, Want: []string{`"id":"{{pub}}"`, `"isMember":false`, `"role":null`}},
@@ -182,6 +189,7 @@ func TestMessages(t *testing.T) {
 		{URL: "{{m}}?limit=x", Status: 400, Want: []string{"limit"}},
 		{URL: "{{m}}?order=up", Status: 400, Want: []string{"order"}},
 		{Name: "the owner deletes another's", Method: "DELETE", URL: "{{m}}/{{m2}}", Status: 200},
+		{Name: "posted again after that", URL: "{{m}}", Token: "{{bob}}", Body: `{"content":"second","clientId":"c1"}`, Status: 410, Want: []string{"deleted"}},
 		{URL: "{{m}}", Status: 200, WantNot: []string{"second"}},
 	}))
 	if vars["newest"] != vars["m3"] || vars["oldest"] != vars["m1"] {

@@ -104,7 +104,7 @@ func (a *Account) Handle(t *kernel.Turn, command any) {
 		a.dropFollows(t, c)
 		return
 	case Fulfil:
-		t.Commit(kernel.Change{Outbox: []persistence.OutboxOp{{ID: c.Entry, Done: true}}}, func() { t.Reply(kernel.Done{}) }, nil)
+		t.Commit(kernel.Change{Outbox: []persistence.OutboxOp{{ID: c.Entry, Done: true}}, Final: a.s.Deleted}, func() { t.Reply(kernel.Done{}) }, nil)
 		return
 	}
 	if !a.s.exists() {

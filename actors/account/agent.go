@@ -43,16 +43,16 @@ func (a *Account) registerAgent(t *kernel.Turn, c RegisterAgent) {
 	a.register(t, *s, change, persistence.CounterOp{Name: persistence.CountAgents, Delta: 1}, c.Outbox)
 }
 
-func (a *Account) newAgent(t *kernel.Turn, c RegisterAgent) (*state, error) {
-	if a.s.ID != "" {
-		return nil, kernel.Fail(kernel.CodeTaken, "this account exists already")
-	}
+// Check applies the rules that names and texts must keep. Whoever means to make an agent applies them first: an actor that
+// is woken to create something and refuses leaves its name in the store.
+func (c RegisterAgent) Check() error {
 	if err := CheckUsername(c.Handle); err != nil {
-		return nil, err
+		return err
 	}
-	s := &state{stored: stored{ID: t.ID(), Username: c.Handle, Type: Agent, OwnerID: c.OwnerID, HasToken: true,
-		Verified: c.OwnerID == "" || c.Verified, CreatedAt: t.Now().UnixMilli()},
-		TokenHash: persistence.HashToken(c.Token), ClaimCode: c.ClaimCode}
+	return c.describe(&state{})
+}
+
+func (c RegisterAgent) describe(s *state) error {
 	for _, f := range []struct {
 		field, text string
 		limit       int
@@ -68,9 +68,25 @@ func (a *Account) newAgent(t *kernel.Turn, c RegisterAgent) (*state, error) {
 			v, err = CheckDisplayName(f.field, v)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		*f.to = v
+	}
+	return nil
+}
+
+func (a *Account) newAgent(t *kernel.Turn, c RegisterAgent) (*state, error) {
+	if a.s.ID != "" {
+		return nil, kernel.Fail(kernel.CodeTaken, "this account exists already")
+	}
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	s := &state{stored: stored{ID: t.ID(), Username: c.Handle, Type: Agent, OwnerID: c.OwnerID, HasToken: true,
+		Verified: c.OwnerID == "" || c.Verified, CreatedAt: t.Now().UnixMilli()},
+		TokenHash: persistence.HashToken(c.Token), ClaimCode: c.ClaimCode}
+	if err := c.describe(s); err != nil {
+		return nil, err
 	}
 	if s.DisplayName == "" {
 		s.DisplayName = s.Username
@@ -222,7 +238,7 @@ func (a *Account) delete(t *kernel.Turn, c Delete) {
 		change.Counters = append(change.Counters, persistence.CounterOp{Name: persistence.CountUsers, Delta: -1})
 		a.endClaims(t.ID(), &change)
 	}
-	change.Outbox = c.Outbox
+	change.Outbox, change.Final = c.Outbox, true
 	t.Commit(change, func() {
 		a.ports.Revoker.RevokeAll(t.ID())
 		t.Reply(kernel.Done{})

@@ -23,9 +23,10 @@ const (
 
 var usernameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{2,24}$`)
 
-// reserved names belong to nobody (decision 5).
+// reserved names belong to nobody (decision 5). Whoever is called "deleted" would have said what deleted accounts did
+// (decision 9).
 var reserved = map[string]bool{"system": true, "hook": true, "admin": true, "everyone": true, "here": true,
-	"channel": true, "me": true, "api": true}
+	"channel": true, "me": true, "api": true, "deleted": true}
 
 // CheckUsername applies the rules of decision 5.
 func CheckUsername(name string) error {
@@ -77,10 +78,15 @@ func CheckText(field, text string, limit int) (string, error) {
 // blank are characters that count as letters or symbols and show nothing.
 var blank = map[rune]bool{'\u115f': true, '\u1160': true, '\u3164': true, '\uffa0': true, '\u2800': true}
 
-// CheckDisplayName checks a name that people see: one line, something visible in it unless it is empty, and no characters
-// that turn the direction of the text around it. It returns the name without space around it.
+// CheckDisplayName is CheckShown for the names of accounts.
 func CheckDisplayName(field, name string) (string, error) {
-	name, err := CheckText(field, name, MaxDisplayName)
+	return CheckShown(field, name, MaxDisplayName)
+}
+
+// CheckShown checks a name that people see: one line of at most limit characters, something visible in it unless it is
+// empty, and no characters that turn the direction of the text around it. It returns the name without space around it.
+func CheckShown(field, name string, limit int) (string, error) {
+	name, err := CheckText(field, name, limit)
 	if err != nil || name == "" {
 		return name, err
 	}

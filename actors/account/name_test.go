@@ -14,7 +14,7 @@ func TestCheckUsername(t *testing.T) {
 		"ab": true, "Ann_B-1": true, strings.Repeat("x", 24): true, "0-": true, "__": true, "systems": true,
 		"": false, "a": false, strings.Repeat("x", 25): false, "ann b": false, "ann.b": false, "änn": false, "ann\n": false, "a\x00b": false,
 		"@ann": false, "аnn": false, // with a Cyrillic а
-		"system": false, "Hook": false, "ADMIN": false, "everyone": false, "hEre": false, "channel": false, "me": false, "Api": false,
+		"system": false, "Hook": false, "ADMIN": false, "everyone": false, "hEre": false, "channel": false, "me": false, "Api": false, "Deleted": false,
 	} {
 		err := account.CheckUsername(name)
 		if (err == nil) != good {

@@ -29,6 +29,9 @@ const (
 	retainEvents = 10_000
 	retainFor    = 7 * 24 * time.Hour
 
+	// retainEnd is how many events are kept of an agency that is gone: those that tell its end.
+	retainEnd = 2
+
 	snapshotVersion = 1
 )
 
@@ -136,34 +139,14 @@ func (a *Agency) Busy() bool {
 // Retain implements kernel.Entity.
 func (a *Agency) Retain() (uint64, time.Duration) {
 	if a.s.Purged {
-		return 0, 0
+		return retainEnd, 0
 	}
 	return retainEvents, retainFor
 }
 
 // Handle implements kernel.Entity.
 func (a *Agency) Handle(t *kernel.Turn, command any) {
-	switch c := command.(type) {
-	case Found:
-		a.found(t, c)
-		return
-	case Purge:
-		a.purge(t, c)
-		return
-	case Forget:
-		a.forget(t, c)
-		return
-	case OpenDM:
-		a.openDM(t, c)
-		return
-	case ClearMessages:
-		a.clearMessages(t)
-		return
-	case DropReactions:
-		a.dropReactions(t, c)
-		return
-	case Watch:
-		a.watch(t)
+	if a.anytime(t, command) {
 		return
 	}
 	if !a.s.exists() {
@@ -227,6 +210,30 @@ func (a *Agency) Handle(t *kernel.Turn, command any) {
 	default:
 		t.Fail(fmt.Errorf("agency: unknown command %T", command))
 	}
+}
+
+// anytime handles what is also for an agency that is not there, or not any more, and reports whether the command was of that
+// kind.
+func (a *Agency) anytime(t *kernel.Turn, command any) bool {
+	switch c := command.(type) {
+	case Found:
+		a.found(t, c)
+	case Purge:
+		a.purge(t, c)
+	case Forget:
+		a.forget(t, c)
+	case OpenDM:
+		a.openDM(t, c)
+	case ClearMessages:
+		a.clearMessages(t)
+	case DropReactions:
+		a.dropReactions(t, c)
+	case Watch:
+		a.watch(t)
+	default:
+		return false
+	}
+	return true
 }
 
 // errNotFound is also the answer about a private agency to those who are not in it (decision 3).

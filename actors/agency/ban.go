@@ -94,12 +94,12 @@ type Ban struct {
 func (a *Agency) ban(t *kernel.Turn, c Ban) {
 	reason, err := account.CheckText("reason", c.Reason, MaxReason)
 	if err != nil {
-		t.Fail(err)
+		a.refuse(t, c.By.ID, err)
 		return
 	}
 	until, err := ParseExpiry(c.Expires, t.Now())
 	if err != nil {
-		t.Fail(err)
+		a.refuse(t, c.By.ID, err)
 		return
 	}
 	a.moderated(t, c.By.ID, c.Target.ID, func(by, target MemberRecord) {

@@ -64,10 +64,25 @@ func (a *Agency) found(t *kernel.Turn, c Found) {
 	fulfil(&change, c.Done)
 	a.commit(t, change, func() { a.settleIn(t, c.Owner, &r) }, func(err error) error {
 		if errors.Is(err, persistence.ErrExists) {
-			return kernel.Fail(kernel.CodeTaken, "the slug %q is taken", r.Slug)
+			return ErrSlugTaken(r.Slug)
 		}
 		return err
 	})
+}
+
+// ErrSlugTaken says that another agency has a slug.
+func ErrSlugTaken(slug string) error {
+	return kernel.Fail(kernel.CodeTaken, "the slug %q is taken", slug)
+}
+
+// Check applies the rules that name and charter must keep. Whoever means to found an agency applies them first: an actor
+// that is woken to create something and refuses leaves its name in the store.
+func (n NewAgency) Check() error {
+	_, err := CheckName(n.Name)
+	if err == nil {
+		_, err = checkCharter(n.Charter)
+	}
+	return err
 }
 
 // foundAgain answers a repetition: promised work may be done twice.
@@ -276,6 +291,7 @@ func (a *Agency) purgeOver(t *kernel.Turn) {
 	if a.s.Dissolved && !a.s.Purged {
 		c.Events = []persistence.Event{event(evPurged, struct{}{})}
 	}
+	c.Final = a.s.Dissolved
 	fulfil(&c, PurgeEntry(t.ID()))
 	t.Commit(c, func() { t.Reply(Purged{Over: true}) }, nil)
 }

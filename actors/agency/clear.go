@@ -5,6 +5,7 @@ import (
 
 	"parley/actors/account"
 	"parley/actors/kernel"
+	"parley/actors/search"
 	"parley/persistence"
 )
 
@@ -71,8 +72,10 @@ func (a *Agency) clearMessages(t *kernel.Turn) {
 				switch {
 				case err != nil:
 					t.Fail(err)
-				case !a.s.exists(), page.empty() && a.s.Cleared == upTo:
+				case !a.s.exists():
 					a.clearOver(t)
+				case page.empty() && a.s.Cleared == upTo:
+					a.clearWords(t)
 				case page.empty(): // another clearing has begun meanwhile
 					t.Reply(Purged{})
 				default:
@@ -114,6 +117,34 @@ func (a *Agency) clearRows(t *kernel.Turn, page *cleared) {
 		c.Counters = []persistence.CounterOp{{Name: persistence.CountMessages, Delta: -int64(n)}}
 	}
 	a.commit(t, c, func() { t.Reply(Purged{}) }, nil)
+}
+
+// clearWords drops the index of words, a page at a time. It will be made anew of what was posted since: the cursor goes back
+// to the beginning with the words.
+func (a *Agency) clearWords(t *kernel.Turn) {
+	if a.words.busy { // with words that are going to be dropped
+		t.AfterCommits(func() { t.Reply(Purged{}) })
+		return
+	}
+	a.words.busy = true
+	id := t.ID()
+	kernel.Load(t, func(ctx context.Context, s persistence.Store) ([]persistence.Document, error) {
+		return search.Words(ctx, s, id, purgeWords)
+	}, func(words []persistence.Document, err error) {
+		if err != nil || len(words) == 0 || !a.s.exists() {
+			a.words.busy = false
+			if err != nil {
+				t.Fail(err)
+				return
+			}
+			a.clearOver(t)
+			return
+		}
+		t.Commit(kernel.Change{Documents: append(drop(persistence.CollectionWord, words), search.Reach(id, 0))}, func() {
+			a.words = wordIndex{known: true}
+			t.Reply(Purged{})
+		}, nil)
+	})
 }
 
 func (a *Agency) clearOver(t *kernel.Turn) {

@@ -23,6 +23,9 @@ func (a *Agency) deleteMessage(t *kernel.Turn, c DeleteMessage) {
 			return
 		}
 		a.lookUp(t, m.SenderID, func(sender MemberRecord, err error) {
+			if now, known := a.members.Get(c.Who.ID); known {
+				member = now // its role may be another since
+			}
 			if err == nil && (member.Role.Rank() < Moderator.Rank() || sender.Role.Rank() >= member.Role.Rank()) {
 				err = kernel.Forbidden("only the sender, or a moderator of higher rank, can delete a message")
 			}
@@ -49,7 +52,7 @@ func (a *Agency) dropMessage(t *kernel.Turn, who account.Sender, m *Message, lea
 	}, func(rows []persistence.Document, err error) {
 		defer leave()
 		if err == nil {
-			err = a.still(m.Seq)
+			err = a.still(who.ID, m.Seq)
 		}
 		if err != nil {
 			t.Fail(err)

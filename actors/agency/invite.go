@@ -143,13 +143,13 @@ func (a *Agency) createInvite(t *kernel.Turn, c CreateInvite) {
 	inv := Invite{Code: c.Code, CreatedAt: t.Now().UnixMilli(), CreatedBy: wire(c.By)}
 	if c.MaxUses != nil {
 		if inv.MaxUses = *c.MaxUses; inv.MaxUses < 1 || inv.MaxUses > MaxUses {
-			t.Fail(kernel.Invalid("maxUses must be between 1 and %d; leave it out for no limit", MaxUses))
+			a.refuse(t, c.By.ID, kernel.Invalid("maxUses must be between 1 and %d; leave it out for no limit", MaxUses))
 			return
 		}
 	}
 	var err error
 	if inv.ExpiresAt, err = ParseExpiry(c.Expires, t.Now()); err != nil {
-		t.Fail(err)
+		a.refuse(t, c.By.ID, err)
 		return
 	}
 	a.invites(t, c.By.ID, func() {

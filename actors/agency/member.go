@@ -46,6 +46,34 @@ func (a *Agency) ended() error {
 	return errNotFound()
 }
 
+// refuse answers a command that is wrong in itself. Strangers to a private agency learn from it no more than from a right
+// one: that there is none (decision 3). The id of a direct message can be told from its two accounts, so that an answer of
+// its own would say who talks with whom.
+func (a *Agency) refuse(t *kernel.Turn, account string, err error) {
+	if !a.s.Private {
+		t.Fail(err)
+		return
+	}
+	a.withMember(t, account, func(m MemberRecord) {
+		if m.Role == "" {
+			err = errNotFound()
+		}
+		t.Fail(err)
+	})
+}
+
+// stillIn is the error for a member that comes back from a read and is none any more: it left, or was made to, meanwhile.
+// Whatever it does from then on would come behind its departure in the log.
+func (a *Agency) stillIn(account string) error {
+	if err := a.ended(); err != nil {
+		return err
+	}
+	if m, known := a.members.Get(account); known && m.Role == "" {
+		return a.errOutsider()
+	}
+	return nil
+}
+
 func (a *Agency) readMember(t *kernel.Turn, account string, next func(MemberRecord, error)) {
 	key := persistence.Key(t.ID(), account)
 	kernel.Load(t, func(ctx context.Context, s persistence.Store) (MemberRecord, error) {

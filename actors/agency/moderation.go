@@ -47,7 +47,7 @@ type SetRole struct {
 func (a *Agency) setRole(t *kernel.Turn, c SetRole) {
 	role, err := roleFor(c.Target.Type, c.Role)
 	if err != nil {
-		t.Fail(err)
+		a.refuse(t, c.By.ID, err)
 		return
 	}
 	a.moderated(t, c.By.ID, c.Target.ID, func(by, target MemberRecord) {

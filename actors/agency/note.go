@@ -92,7 +92,7 @@ func (a *Agency) saveNote(t *kernel.Turn, c SaveNote) {
 		c.Value, err = CheckContent(c.Value)
 	}
 	if err != nil {
-		t.Fail(err)
+		a.refuse(t, c.By.ID, err)
 		return
 	}
 	a.withMember(t, c.By.ID, func(m MemberRecord) {

@@ -32,7 +32,7 @@ type Posted struct {
 func (a *Agency) post(t *kernel.Turn, c Post) {
 	m, err := c.NewMessage.Check()
 	if err != nil {
-		t.Fail(err)
+		a.refuse(t, c.Who.ID, err)
 		return
 	}
 	a.withMember(t, c.Who.ID, func(member MemberRecord) {
@@ -68,10 +68,7 @@ func (a *Agency) repliable(t *kernel.Turn, who account.Sender, id string, next f
 			err = kernel.Invalid("replyTo names no message of this agency")
 		}
 		if err == nil {
-			err = a.ended()
-		}
-		if m, known := a.members.Get(who.ID); err == nil && known && m.Role == "" { // it left, or was made to, meanwhile
-			err = a.errOutsider()
+			err = a.stillIn(who.ID)
 		}
 		next(err)
 	})
@@ -119,7 +116,7 @@ func (a *Agency) postOnce(t *kernel.Turn, who account.Sender, m NewMessage) {
 			return binary.BigEndian.Uint64(claim.Data), nil
 		}, func(earlier uint64, err error) {
 			if err == nil {
-				err = a.ended()
+				err = a.stillIn(who.ID)
 			}
 			switch {
 			case err != nil:
@@ -225,18 +222,18 @@ func (a *Agency) openAt(member MemberRecord, seq uint64, next func(member Member
 // openMessage reads a message, with its reactions, for a change by a member, all of it committed; see atMessage.
 func (a *Agency) openMessage(t *kernel.Turn, who account.Sender, id string, next func(member MemberRecord, m *Message, leave func())) {
 	a.atMessage(t, who.ID, id, func(member MemberRecord, seq uint64, leave func()) {
-		a.loadMessage(t, seq, id, leave, func(m *Message) { next(member, m, leave) })
+		a.loadMessage(t, who.ID, seq, id, leave, func(m *Message) { next(member, m, leave) })
 	})
 }
 
-// loadMessage reads a message, all of it committed, and goes on while it is there; else it calls leave.
-func (a *Agency) loadMessage(t *kernel.Turn, seq uint64, id string, leave func(), next func(*Message)) {
+// loadMessage reads a message for a member, all of it committed, and goes on while both are there; else it calls leave.
+func (a *Agency) loadMessage(t *kernel.Turn, who string, seq uint64, id string, leave func(), next func(*Message)) {
 	t.AfterCommits(func() {
 		kernel.Load(t, func(ctx context.Context, s persistence.Store) (*Message, error) {
 			return readMessage(ctx, s, t.ID(), seq, id)
 		}, func(m *Message, err error) {
 			if err == nil {
-				err = a.still(seq)
+				err = a.still(who, seq)
 			}
 			if err != nil {
 				t.Fail(err)
@@ -248,12 +245,13 @@ func (a *Agency) loadMessage(t *kernel.Turn, seq uint64, id string, leave func()
 	})
 }
 
-// still is the error for those who come back from reading a message that is there no more, by what is known here.
-func (a *Agency) still(seq uint64) error {
+// still is the error for members who come back from reading a message that is there no more, or are none any more, by
+// what is known here.
+func (a *Agency) still(who string, seq uint64) error {
 	if seq <= a.s.Cleared && a.s.exists() {
 		return errNoMessage()
 	}
-	return a.ended()
+	return a.stillIn(who)
 }
 
 func errNoMessage() error { return kernel.NotFound("there is no such message") }
@@ -286,7 +284,7 @@ func readMessage(ctx context.Context, s persistence.Store, agency string, seq ui
 func (a *Agency) editMessage(t *kernel.Turn, c EditMessage) {
 	content, err := CheckContent(c.Content)
 	if err != nil {
-		t.Fail(err)
+		a.refuse(t, c.Who.ID, err)
 		return
 	}
 	a.openMessage(t, c.Who, c.MessageID, func(_ MemberRecord, m *Message, leave func()) {

@@ -151,17 +151,14 @@ func (a *Agency) findRunMessage(t *kernel.Turn, c PostRun, m RunMessage, leave f
 	}, func(e earlierRun, err error) {
 		defer leave()
 		if err == nil {
-			err = a.ended()
-		}
-		if member, known := a.members.Get(c.Who.ID); err == nil && known && member.Role == "" {
-			err = a.errOutsider() // kicked while this was read
+			err = a.stillIn(c.Who.ID)
 		}
 		switch {
 		case err != nil:
 			t.Fail(err)
 		case e.place == 0:
 			a.appendRun(t, c, m)
-		case e.message == nil, a.still(e.place) != nil:
+		case e.message == nil, a.still(c.Who.ID, e.place) != nil:
 			t.Fail(kernel.Fail(kernel.CodeGone, "this message was posted before and has been deleted since"))
 		case e.message.SenderID != c.Who.ID:
 			t.Fail(kernel.Fail(kernel.CodeTaken, "this messageId is taken"))

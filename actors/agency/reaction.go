@@ -127,12 +127,12 @@ type mark struct {
 
 func (a *Agency) react(t *kernel.Turn, c React) {
 	if err := CheckEmoji(c.Emoji); err != nil {
-		t.Fail(err)
+		a.refuse(t, c.Who.ID, err)
 		return
 	}
 	a.atMessage(t, c.Who.ID, c.MessageID, func(_ MemberRecord, seq uint64, leave func()) {
 		w, known := a.walls.Get(seq)
-		err := a.still(seq)
+		err := a.still(c.Who.ID, seq)
 		if err == nil && known && w.message != c.MessageID {
 			err = errNoMessage()
 		}
@@ -143,7 +143,7 @@ func (a *Agency) react(t *kernel.Turn, c React) {
 		case known:
 			a.withMark(t, c, seq, leave, w)
 		default:
-			a.loadMessage(t, seq, c.MessageID, leave, func(m *Message) {
+			a.loadMessage(t, c.Who.ID, seq, c.MessageID, leave, func(m *Message) {
 				w := &wall{message: m.ID, reactions: m.Reactions}
 				a.walls.Add(seq, w)
 				a.withMark(t, c, seq, leave, w)
@@ -171,7 +171,7 @@ func (a *Agency) withMark(t *kernel.Turn, c React, seq uint64, leave func(), w *
 		return place, err
 	}, func(place uint64, err error) {
 		if err == nil {
-			err = a.still(seq)
+			err = a.still(c.Who.ID, seq)
 		}
 		if err != nil {
 			t.Fail(err)
@@ -218,7 +218,7 @@ func (a *Agency) moveUp(t *kernel.Turn, c React, seq uint64, leave func(), w *wa
 		}, func(first []string, err error) {
 			defer leave()
 			if err == nil {
-				err = a.still(seq)
+				err = a.still(c.Who.ID, seq)
 			}
 			if err != nil {
 				t.Fail(err)

@@ -3,6 +3,8 @@ package agency
 import (
 	"strings"
 
+	"github.com/google/uuid"
+
 	"parley/actors/account"
 	"parley/actors/kernel"
 )
@@ -15,7 +17,8 @@ const (
 )
 
 // SlugOf derives a slug: lower-case letters and digits, everything else becomes a single hyphen ("Ann's Reef" is
-// ann-s-reef; clients.md 4.3).
+// ann-s-reef; clients.md 4.3). One that would pass for an id gets a word in front: clients look for an agency by id or slug
+// in one list, and must not come upon a stranger's.
 func SlugOf(name string) string {
 	var b strings.Builder
 	gap := false
@@ -38,14 +41,26 @@ func SlugOf(name string) string {
 	if b.Len() == 0 {
 		return "agency"
 	}
+	if slug := b.String(); uuid.Validate(slug) == nil {
+		return "agency-" + slug
+	}
 	return b.String()
 }
 
-// CheckName applies the rules of an agency's name.
-func CheckName(name string) (string, error) {
-	name, err := account.CheckText("name", name, MaxName)
+// HasSlug says whether SlugOf finds something in a text to make a slug of.
+func HasSlug(text string) bool {
+	return strings.ContainsFunc(strings.ToLower(text), func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' })
+}
+
+// CheckName applies the rules of an agency's name: 1 to MaxName characters by the rules of account.CheckShown, since people
+// and programs read names in lists, one to a line.
+func CheckName(name string) (string, error) { return CheckNameAs("name", name) }
+
+// CheckNameAs is CheckName for a request that gave the name as another field.
+func CheckNameAs(field, name string) (string, error) {
+	name, err := account.CheckShown(field, name, MaxName)
 	if err == nil && name == "" {
-		err = kernel.Invalid("name is required")
+		err = kernel.Invalid("%s is required", field)
 	}
 	return name, err
 }

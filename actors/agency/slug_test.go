@@ -15,6 +15,7 @@ func TestSlugOf(t *testing.T) {
 	for name, want := range map[string]string{
 		"Ann's Reef": "ann-s-reef", "Lobby": "lobby", "  a  b  ": "a-b", "--x--": "x", "a___b": "a-b", "Ünï": "n", "机": "agency", "": "agency",
 		"C++ & Go!": "c-go", "UPPER": "upper", strings.Repeat("ab ", 40): strings.Repeat("ab-", 21) + "a", "1.2.3": "1-2-3",
+		"0ABC1234-0000 8000-8000-000000000001": "agency-0abc1234-0000-8000-8000-000000000001", "0abc12340000800080000000000000ff": "agency-0abc12340000800080000000000000ff",
 	} {
 		if got := agency.SlugOf(name); got != want {
 			t.Errorf("%q became %q, want %q", name, got, want)

@@ -166,7 +166,7 @@ func (s *state) apply(ev *persistence.Event) error {
 	case evDissolved:
 		s.Dissolved = true
 	case evPurged:
-		s.Purged = true
+		*s = state{Record: Record{ID: s.ID}, Dissolved: true, Purged: true}
 	default:
 		return fmt.Errorf("agency event %d: unknown kind %q", ev.Seq, ev.Kind)
 	}

@@ -14,6 +14,7 @@ func TestWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", " -_!": "", "Ann": "ann", "Ann's Reef": "ann s reef", "my-bot_x1": "my bot x1", "ÄRGER Straße": "ärger straße",
 		"ΣΟΦΟΣ σοφος": "σοφοσ σοφοσ", "\u212aelvin": "kelvin", "हिन्दी बात": "हिन्दी बात", "a/b\x00c": "a b c", "日本語 chat": "日本語 chat", "x😀y": "x y",
+		"CAFE\u0301": "caf\u00e9", "\ufb01re \uff21nn": "fire ann",
 	} {
 		if got := strings.Join(Words(text), " "); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -30,6 +31,7 @@ func TestMatches(t *testing.T) {
 		{"nn", "ann", "Ann", false}, {"x", "Ann_x", "", true}, {"ann_x", "Ann_x", "", true}, {"ann-x", "ann_x", "", true},
 		{"bob ann", "ann", "The Bob", true}, {"bob ann", "ann", "The Bo", false}, {"reef ree re r", "ann-s-reef", "", true},
 		{"", "ann", "Ann", false}, {"!", "ann", "!", false}, {"_", "_x", "", false},
+		{"cafe\u0301", "caf", "Caf\u00e9 Reef", true}, {"CAF\u00c9", "caf", "Cafe\u0301", true}, {"\uff41nn", "ann", "", true},
 		{strings.Repeat("w", 100), "x", strings.Repeat("w", 100), true}, {strings.Repeat("w", 100) + "x", "x", strings.Repeat("w", 100) + "y", false},
 	} {
 		q := Parse(c.q)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Limits of the index.
@@ -18,9 +20,10 @@ const (
 )
 
 // Words splits a text at everything that is no letter or digit, and folds case. Marks, such as the vowel signs of Hindi,
-// belong to the letter before them.
+// belong to the letter before them. A letter with its marks is the same however it is encoded (NFKC), as in the search of
+// messages: keyboards and systems differ in that.
 func Words(text string) []string {
-	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.N, unicode.M) })
+	words := strings.FieldsFunc(norm.NFKC.String(text), func(r rune) bool { return !unicode.In(r, unicode.L, unicode.N, unicode.M) })
 	for i, w := range words {
 		words[i] = fold(w)
 	}
@@ -28,7 +31,9 @@ func Words(text string) []string {
 }
 
 // Handle folds a user name or slug as it is searched whole; an @ in front is for people.
-func Handle(text string) string { return fold(strings.TrimPrefix(strings.TrimSpace(text), "@")) }
+func Handle(text string) string {
+	return fold(norm.NFKC.String(strings.TrimPrefix(strings.TrimSpace(text), "@")))
+}
 
 // fold makes the spellings of a text that differ in case alone one.
 func fold(text string) string {

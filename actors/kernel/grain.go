@@ -78,6 +78,9 @@ type Change struct {
 	Documents []persistence.DocumentOp
 	Counters  []persistence.CounterOp
 	Outbox    []persistence.OutboxOp
+	// Final says that this is the end of what the entity stands for: a snapshot of what is left rides along, and the log is
+	// trimmed at once as far as Retain lets it. Nothing that was said in it has to wait for a later snapshot to go.
+	Final bool
 }
 
 // grain runs an Entity: it wakes it from the store, applies commands speculatively, and releases outputs as they commit.
@@ -345,7 +348,10 @@ func (g *grain) trim() {
 	if g.snapSeq <= keep {
 		return
 	}
-	upto, before := g.snapSeq-keep, g.sys.Now().Add(-age)
+	upto, before := g.snapSeq-keep, time.Time{}
+	if age > 0 { // else whatever their age: after a burst the latest ones are ahead of the clock
+		before = g.sys.Now().Add(-age)
+	}
 	g.sys.readers.run(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
 		defer cancel()

@@ -54,7 +54,7 @@ func (t *Turn) Commit(c Change, release func(), refused func(error) error) {
 	}
 	b := &persistence.Batch{Expect: expect, Events: c.Events, Claims: c.Claims, Documents: c.Documents, Counters: c.Counters, Outbox: c.Outbox}
 	trim := false
-	if g.seq-g.snapSeq >= snapshotEvery {
+	if c.Final || g.seq-g.snapSeq >= snapshotEvery {
 		b.Snapshot = g.snapshot()
 		trim = true
 	}

@@ -156,7 +156,7 @@ func (m *Mirror) readMissed(a *arrival, since uint64) {
 // way to the room and would come twice. The events that do not fit are only counted.
 func collectMissed(ctx context.Context, store persistence.Store, id string, since, until uint64, have int) (r missedRead) {
 	r.upTo = since
-	bytes, looked := 0, 0
+	bytes, looked, deleted := 0, 0, withheld{}
 	for at := since; at < until; {
 		page, err := store.Events(ctx, persistence.Stream(persistence.StreamAgency, id), at, int(min(gapPage, until-at)))
 		if err != nil {
@@ -169,6 +169,9 @@ func collectMissed(ctx context.Context, store persistence.Store, id string, sinc
 		at = page[len(page)-1].Seq
 		for i := range page {
 			w, ok, err := agency.Render(id, &page[i])
+			if err == nil {
+				err = deleted.note(&w)
+			}
 			if err != nil {
 				r.err = err
 				return r
@@ -186,6 +189,9 @@ func collectMissed(ctx context.Context, store persistence.Store, id string, sinc
 				r.upTo = page[i].Seq
 			}
 		}
+	}
+	if r.err = deleted.from(r.missed); r.err == nil {
+		r.err = nameless(ctx, store, r.missed)
 	}
 	return r
 }

@@ -133,13 +133,14 @@ func (p *Platform) Logout(ctx context.Context, id *Identity) error {
 	if id.PAT {
 		return nil
 	}
-	return p.tell(ctx, account.Ref(id.ID), account.CloseSession{ID: id.Session})
+	return own(p.tell(ctx, account.Ref(id.ID), account.CloseSession{ID: id.Session}))
 }
 
 // UpdateProfile changes the public fields.
 func (p *Platform) UpdateProfile(ctx context.Context, id *Identity, u account.ProfileUpdate) (*account.Profile, error) {
 	u.PublicURL = p.PublicURL
-	return p.askProfile(ctx, account.Ref(id.ID), u)
+	profile, err := p.askProfile(ctx, account.Ref(id.ID), u)
+	return profile, own(err)
 }
 
 // ChangePassword ends every session of the user; PATs stay (decision 8).
@@ -158,14 +159,14 @@ func (p *Platform) ChangePassword(ctx context.Context, id *Identity, current, ne
 	if err != nil {
 		return kernel.AsError(err)
 	}
-	return p.tell(ctx, account.Ref(id.ID), account.ChangePassword{Current: old, Next: hash})
+	return own(p.tell(ctx, account.Ref(id.ID), account.ChangePassword{Current: old, Next: hash}))
 }
 
 // checkPassword returns the hash that the password matches; CodeForbidden when it does not.
 func (p *Platform) checkPassword(ctx context.Context, id *Identity, password string) (string, error) {
 	hash, err := kernel.Ask[string](ctx, p.Directory, account.Ref(id.ID), account.Credentials{})
 	if err != nil {
-		return "", kernel.AsError(err)
+		return "", own(err)
 	}
 	right, err := p.Hasher.Verify(ctx, password, hash)
 	if err != nil {
@@ -191,7 +192,7 @@ func (p *Platform) DeleteAccount(ctx context.Context, id *Identity, password *st
 	case id.PAT || id.LoggedInAt.IsZero() || p.Now().Sub(id.LoggedInAt) > freshLogin:
 		return kernel.Forbidden("give the password, or log in again and delete the account within %d minutes", int(freshLogin.Minutes()))
 	}
-	return p.deleteAccount(ctx, id.Sender, command)
+	return own(p.deleteAccount(ctx, id.Sender, command))
 }
 
 func (p *Platform) deleteAccount(ctx context.Context, who account.Sender, command account.Delete) error {
@@ -212,7 +213,7 @@ func (p *Platform) CreatePAT(ctx context.Context, id *Identity, name, expiresIn 
 	pat, err := kernel.Ask[*account.PAT](ctx, p.Directory, account.Ref(id.ID), account.CreatePAT{
 		ID: uuid.NewString(), Name: name, ExpiresIn: expiresIn, Hash: persistence.HashToken(token), Prefix: token[:shown] + "…"})
 	if err != nil {
-		return nil, "", kernel.AsError(err)
+		return nil, "", own(err)
 	}
 	return pat, token, nil
 }
@@ -221,7 +222,7 @@ func (p *Platform) CreatePAT(ctx context.Context, id *Identity, name, expiresIn 
 func (p *Platform) PATs(ctx context.Context, id *Identity) ([]account.PAT, error) {
 	pats, err := kernel.Ask[[]account.PAT](ctx, p.Directory, account.Ref(id.ID), account.ListPATs{})
 	if err != nil {
-		return nil, kernel.AsError(err)
+		return nil, own(err)
 	}
 	return pats, nil
 }

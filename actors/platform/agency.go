@@ -113,6 +113,12 @@ func (p *Platform) CreateAgency(ctx context.Context, id *Identity, n agency.NewA
 		return nil, err
 	}
 	n.Name = name
+	if n.Slug != "" && !agency.HasSlug(n.Slug) {
+		return nil, kernel.Invalid("slug must contain letters or digits (a-z, 0-9)")
+	}
+	if err := n.Check(); err != nil {
+		return nil, err
+	}
 	r, err := p.foundFree(ctx, uuid.NewString(), n, id.Sender, "")
 	if err != nil {
 		return nil, kernel.AsError(err)
@@ -136,8 +142,11 @@ func (p *Platform) foundFree(ctx context.Context, id string, n agency.NewAgency,
 		case try > 1:
 			n.Slug = base + "-" + strconv.Itoa(try)
 		}
-		if !explicit && try <= slugTries {
-			if _, err := p.Store.Claim(ctx, persistence.ClaimSlug, n.Slug); err == nil {
+		if _, err := p.Store.Claim(ctx, persistence.ClaimSlug, n.Slug); err == nil { // else the claim decides
+			if explicit {
+				return nil, agency.ErrSlugTaken(n.Slug)
+			}
+			if try <= slugTries {
 				continue
 			}
 		}

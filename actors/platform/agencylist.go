@@ -44,6 +44,13 @@ func newAgencyList(own []listed, public []*agency.Row, skip []int32, limit, offs
 // Len is the number of agencies.
 func (l *AgencyList) Len() int { return l.to - l.from }
 
+// first is the list without what is behind the first n.
+func (l *AgencyList) first(n int) *AgencyList {
+	short := *l
+	short.to = min(l.to, l.from+n)
+	return &short
+}
+
 // each visits the agencies in order.
 func (l *AgencyList) each(visit func(row *agency.Row, role agency.Role)) {
 	for i := l.from; i < min(l.to, len(l.own)); i++ {

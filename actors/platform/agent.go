@@ -36,6 +36,9 @@ func (p *Platform) RegisterAgent(ctx context.Context, r SelfRegistration) (*Regi
 		return nil, kernel.Invalid("name is required")
 	}
 	handle, err := account.HandleOf(r.Name, false)
+	if err == nil {
+		_, err = account.CheckDisplayName("name", r.Name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -46,12 +49,12 @@ func (p *Platform) RegisterAgent(ctx context.Context, r SelfRegistration) (*Regi
 	id, token, code := uuid.NewString(), account.NewAgentToken(), account.NewClaimCode()
 	join := joinLobby(id)
 	found.Who.ID = id
-	profile, err := p.askProfile(ctx, account.Ref(id), account.RegisterAgent{
+	profile, err := p.registerAgent(ctx, id, account.RegisterAgent{
 		Handle: handle, DisplayName: r.Name, Description: r.Description, Personality: r.Description, Token: token, ClaimCode: code,
 		Config: configOf(r), Outbox: []persistence.OutboxOp{found.promise(), join.promise()},
 	})
 	if err != nil {
-		return nil, kernel.AsError(err)
+		return nil, err
 	}
 	if err := p.foundOrUndo(ctx, found, profile.Sender()); err != nil {
 		return nil, err
@@ -63,6 +66,21 @@ func (p *Platform) RegisterAgent(ctx context.Context, r SelfRegistration) (*Regi
 	}
 	return &Registered{Agent: profile, Token: token, Agency: agency.NewView(record, agency.Owner),
 		ClaimURL: p.WebURL + "/claim/" + code, ClaimCode: code, Important: important}, nil
+}
+
+// registerAgent makes an agent. What can be refused before its actor wakes is: the claim of the name decides in the end.
+func (p *Platform) registerAgent(ctx context.Context, id string, r account.RegisterAgent) (*account.Profile, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	if err := p.nameIsFree(ctx, r.Handle); err != nil {
+		return nil, err
+	}
+	profile, err := p.askProfile(ctx, account.Ref(id), r)
+	if err != nil {
+		return nil, kernel.AsError(err)
+	}
+	return profile, nil
 }
 
 // foundOrUndo makes the agency of a new agent, or takes the agent back: its token would be lost with the error, and its
@@ -87,8 +105,8 @@ func foundingOf(r SelfRegistration) (errand, error) {
 	if name == "" {
 		name = strings.TrimSpace(r.Name) + "'s Agency"
 	}
-	if _, err := agency.CheckName(name); err != nil {
-		return errand{}, kernel.Invalid("agencyName must be at most %d characters", agency.MaxName)
+	if _, err := agency.CheckNameAs("agencyName", name); err != nil {
+		return errand{}, err
 	}
 	charter, err := account.CheckText("agencyCharter", r.AgencyCharter, agency.MaxCharter)
 	if err != nil {
@@ -132,9 +150,9 @@ func (p *Platform) createAgent(ctx context.Context, id *Identity, n NewAgent, r 
 	join := errand{Kind: errandJoin, Agency: n.AgencyID, Who: account.Sender{ID: agentID}}
 	r.Handle, r.DisplayName, r.Role, r.Personality = handle, n.Name, n.Role, n.Personality
 	r.OwnerID, r.Token, r.Outbox = id.ID, token, []persistence.OutboxOp{join.promise()}
-	profile, err := p.askProfile(ctx, account.Ref(agentID), r)
+	profile, err := p.registerAgent(ctx, agentID, r)
 	if err != nil {
-		return nil, "", kernel.AsError(err)
+		return nil, "", err
 	}
 	_ = p.carryOut(ctx, join) // postponed when it fails
 	return profile, token, nil

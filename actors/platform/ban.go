@@ -54,7 +54,7 @@ func (p *Platform) Bans(ctx context.Context, id *Identity, agencyID string, limi
 	if after != "" {
 		rows.After = persistence.Key(agencyID, after)
 	}
-	views := []agency.BanView{}
+	views, seen := []agency.BanView{}, present{}
 	for len(views) < limit {
 		page, err := p.Store.Documents(ctx, persistence.CollectionBan, rows)
 		if err != nil {
@@ -63,7 +63,7 @@ func (p *Platform) Bans(ctx context.Context, id *Identity, agencyID string, limi
 		if len(page) == 0 {
 			break
 		}
-		found, err := p.banViews(ctx, agencyID, page)
+		found, err := p.banViews(ctx, agencyID, page, seen)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func (p *Platform) Bans(ctx context.Context, id *Identity, agencyID string, limi
 }
 
 // banViews joins bans with their accounts. Those that have run out and those of deleted accounts are left out.
-func (p *Platform) banViews(ctx context.Context, agencyID string, rows []persistence.Document) ([]agency.BanView, error) {
+func (p *Platform) banViews(ctx context.Context, agencyID string, rows []persistence.Document, seen present) ([]agency.BanView, error) {
 	var views []agency.BanView
 	for _, d := range rows {
 		b, err := agency.DecodeBan(d.Data)
@@ -89,6 +89,9 @@ func (p *Platform) banViews(ctx context.Context, agencyID string, rows []persist
 			continue
 		}
 		if err != nil {
+			return nil, err
+		}
+		if err := p.nameActor(ctx, &b.By, seen); err != nil {
 			return nil, err
 		}
 		views = append(views, agency.NewBanView(profile.Sender(), b))

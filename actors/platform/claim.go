@@ -79,7 +79,7 @@ func (p *Platform) ClaimAgent(ctx context.Context, id *Identity, code, email str
 		Letter: account.ClaimLetter{Email: email, Token: account.NewVerifyToken()},
 		Outbox: []persistence.OutboxOp{write.promise(), unask.promise()}})
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, own(err)
 	}
 	p.wakeCourier()
 	return expires, nil

@@ -33,9 +33,13 @@ func (p *Platform) commandAgencyCreate(ctx context.Context, c *commandCall) (str
 }
 
 func (p *Platform) commandAgencyList(ctx context.Context, c *commandCall) (string, error) {
-	list, err := p.Agencies(ctx, c.Who, 0, 0)
+	all, err := p.listing(ctx, c.Who, 0, 0)
 	if err != nil {
 		return "", err
+	}
+	list, err := all.first(maxListedAgencies + 1).Views() // the caller's own come first, but for the Lobby
+	if err != nil {
+		return "", kernel.AsError(err)
 	}
 	slices.SortStableFunc(list, func(a, b agency.View) int {
 		switch {
@@ -47,16 +51,16 @@ func (p *Platform) commandAgencyList(ctx context.Context, c *commandCall) (strin
 			return 1
 		}
 	})
-	more := max(0, len(list)-maxListedAgencies)
+	list = list[:min(len(list), maxListedAgencies)]
 	lines := make([]string, 0, maxListedAgencies+1)
-	for _, v := range list[:len(list)-more] {
+	for _, v := range list {
 		line := fmt.Sprintf("%s — %s, %s", v.Slug, inLine(v.Name), plural(v.MemberCount, "member", "members"))
 		if v.Role != nil {
 			line += ", you are " + string(*v.Role)
 		}
 		lines = append(lines, line)
 	}
-	if more > 0 {
+	if more := all.Len() - len(list); more > 0 {
 		lines = append(lines, fmt.Sprintf("- and %d more", more))
 	}
 	return strings.Join(lines, "\n"), nil

@@ -200,20 +200,20 @@ func (p *Platform) dmView(ctx context.Context, agencyID string, d agency.DMRecor
 	if err != nil || len(rows) == 0 {
 		return v, wrapped(err)
 	}
-	var m struct {
-		Seq       uint64 `json:"seq"`
-		Content   string `json:"content"`
-		CreatedAt string `json:"created_at"`
+	// A list may have a thousand of them, each with as much metadata as its sender liked: they are not decoded.
+	text, err := agency.ContentOf(rows[0].Data)
+	var at string
+	if err == nil {
+		at, err = agency.CreatedAtOf(rows[0].Data)
 	}
-	if err := json.Unmarshal(rows[0].Data, &m); err != nil {
+	if err != nil {
 		return nil, kernel.AsError(err)
 	}
-	text := m.Content
 	if utf8.RuneCountInString(text) > LastMessageLength {
 		text = string([]rune(text)[:LastMessageLength-1]) + "…"
 	}
-	v.LastMessage, v.LastMessage2, v.LastMessageAt, v.LastMessageAt2 = &text, &text, &m.CreatedAt, &m.CreatedAt
-	v.seq, v.active = m.Seq, m.CreatedAt
+	v.LastMessage, v.LastMessage2, v.LastMessageAt, v.LastMessageAt2 = &text, &text, &at, &at
+	v.seq, v.active = persistence.SeqOfKey(rows[0].Key), at
 	return v, nil
 }
 

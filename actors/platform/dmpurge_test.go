@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"parley/actors/agency"
 	"parley/actors/kernel"
 	"parley/actors/platform"
+	"parley/actors/search"
 	"parley/actors/session"
 	"parley/persistence"
 )
@@ -166,4 +168,41 @@ func TestPurgeAmongChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	purged(w, dm, ann, bob)
+}
+
+// TestPurgeDMForgetsWords: what was said is not to be found in the index of words either, and what is said later is.
+func TestPurgeDMForgetsWords(t *testing.T) {
+	w := actortest.New(t)
+	ann, bob := w.User("ann"), w.User("bob")
+	dm := openDM(w, ann, bob)
+	words := func() []persistence.Document {
+		rows, err := w.Store.Documents(ctx, persistence.CollectionWord, persistence.Range{Prefix: dm + "/", After: dm + "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	for i := range search.BlockSize + 10 {
+		w.Post(ann, dm, fmt.Sprintf("secret%d", i%700))
+	}
+	w.Eventually("an index", func() bool { return len(words()) >= 700 })
+	if err := w.Platform.PurgeDM(ctx, bob, dm); err != nil {
+		t.Fatal(err)
+	}
+	if rows := words(); len(rows) != 0 {
+		t.Errorf("%d words are left, such as %s", len(rows), rows[0].Key)
+	}
+	for range search.BlockSize {
+		w.Post(bob, dm, "unicorn")
+	}
+	w.Eventually("an index of what is new", func() bool { return len(words()) > 0 })
+	for _, row := range words() {
+		if strings.Contains(row.Key, "secret") {
+			t.Errorf("%s is back", row.Key)
+		}
+	}
+	page, err := w.Platform.Messages(ctx, ann, dm, platform.History{Query: "unicorn", Limit: 5, Ascending: true})
+	if err != nil || len(page) != 5 {
+		t.Errorf("%d are found, %v", len(page), err)
+	}
 }

@@ -3,7 +3,6 @@ package platform
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"parley/actors/account"
 	"parley/actors/agency"
@@ -108,9 +107,9 @@ func (p *Platform) ExploreAgents(ctx context.Context, g Page) ([]AgentCard, erro
 	if err != nil {
 		return nil, err
 	}
-	cards := make([]AgentCard, len(profiles))
+	cards, known := make([]AgentCard, len(profiles)), homes{}
 	for i, a := range profiles {
-		slug, err := p.home(ctx, a.ID)
+		slug, err := p.home(ctx, a.ID, known)
 		if err != nil {
 			return nil, kernel.AsError(err)
 		}
@@ -179,8 +178,12 @@ func (p *Platform) walk(ctx context.Context, collection, prefix string, g Page, 
 	return nil
 }
 
+// homes are the slugs of public agencies, by id, that one request has looked up; empty for those that are not public.
+// Agents share rooms, and most rooms of an agent may be private: neither is worth a look at a record for each agent.
+type homes map[string]string
+
 // home is the slug of a public agency that an agent is in, other than the Lobby if there is one.
-func (p *Platform) home(ctx context.Context, agentID string) (string, error) {
+func (p *Platform) home(ctx context.Context, agentID string, known homes) (string, error) {
 	rows, err := p.Store.Documents(ctx, persistence.CollectionMembership, persistence.Range{Prefix: agentID + "/", Limit: maxHomes})
 	if err != nil {
 		return "", err
@@ -190,20 +193,32 @@ func (p *Platform) home(ctx context.Context, agentID string) (string, error) {
 		if id == agency.LobbyID {
 			continue
 		}
-		doc, err := p.Store.Document(ctx, persistence.CollectionAgency, id)
-		if errors.Is(err, persistence.ErrNotFound) {
-			continue
+		slug, seen := known[id]
+		if !seen {
+			if slug, err = p.publicSlug(ctx, id); err != nil {
+				return "", err
+			}
+			known[id] = slug
 		}
-		if err != nil {
-			return "", err
-		}
-		r, err := agency.DecodeRecord(doc)
-		if err != nil {
-			return "", err
-		}
-		if r.Listed() {
-			return r.Slug, nil
+		if slug != "" {
+			return slug, nil
 		}
 	}
 	return agency.LobbySlug, nil
+}
+
+// publicSlug is the slug of an agency that anybody may see, empty for any other.
+func (p *Platform) publicSlug(ctx context.Context, id string) (string, error) {
+	if _, err := p.Store.Document(ctx, persistence.CollectionPublic, id); err != nil {
+		return "", absent(err)
+	}
+	doc, err := p.Store.Document(ctx, persistence.CollectionAgency, id)
+	if err != nil {
+		return "", absent(err)
+	}
+	r, err := agency.DecodeRecord(doc)
+	if err != nil || !r.Listed() { // it may have changed in between
+		return "", err
+	}
+	return r.Slug, nil
 }

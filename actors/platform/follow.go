@@ -52,7 +52,7 @@ func (p *Platform) setFollowing(ctx context.Context, id *Identity, name string, 
 	}
 	changed, err := kernel.Ask[account.Followed](ctx, p.Directory, account.Ref(id.ID), command)
 	if err != nil {
-		return nil, kernel.AsError(err)
+		return nil, own(err)
 	}
 	if changed.Changed {
 		_ = p.carryOut(ctx, sync) // postponed when it fails

@@ -28,6 +28,18 @@ func unauthorized(format string, args ...any) error {
 	return kernel.Fail(kernel.CodeUnauthorized, format, args...)
 }
 
+// own puts the errors of the caller's own account into words: one that is not there has ended while the request was under
+// way, and its tokens with it.
+func own(err error) error {
+	if gone(err) {
+		return unauthorized("this account has been deleted")
+	}
+	if err != nil {
+		return kernel.AsError(err)
+	}
+	return nil
+}
+
 // Authenticate finds who a session token or PAT belongs to; CodeUnauthorized when it is unknown, expired or revoked.
 // It reads two documents and wakes no actor.
 func (p *Platform) Authenticate(ctx context.Context, token string) (*Identity, error) {

@@ -25,6 +25,12 @@ func (p *Platform) Invites(ctx context.Context, id *Identity, agencyID string) (
 	if err != nil {
 		return nil, kernel.AsError(err)
 	}
+	seen := present{}
+	for i := range views {
+		if err := p.nameActor(ctx, &views[i].CreatedBy, seen); err != nil {
+			return nil, err
+		}
+	}
 	return views, nil
 }
 

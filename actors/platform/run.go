@@ -24,10 +24,11 @@ func noRun() error { return kernel.NotFound("there is no such run") }
 
 // StartRun begins a run of the caller's, an agent; trigger is the id of a message or empty. The same again is fine.
 func (p *Platform) StartRun(ctx context.Context, id *Identity, runID, agencyID, trigger string) error {
-	if !run.IsID(runID) {
-		return kernel.Invalid("runId must be a UUID")
+	start := run.Start{Who: id.Sender, AgencyID: agencyID, Trigger: trigger}
+	if err := run.MayStart(ctx, p.Store, runID, start); err != nil {
+		return kernel.AsError(err)
 	}
-	return p.tell(ctx, run.Ref(runID), run.Start{Who: id.Sender, AgencyID: agencyID, Trigger: trigger})
+	return p.tell(ctx, run.Ref(runID), start)
 }
 
 // ActRun does something to a run: what is one of those that run.Act lists.

@@ -18,7 +18,7 @@ func (p *Platform) SetPicture(ctx context.Context, id *Identity, field account.P
 		return "", err
 	}
 	if err := p.setPicture(ctx, id.ID, field, picture); err != nil {
-		return "", err
+		return "", own(err)
 	}
 	link := picture.Link()
 	return *upload.Absolute(p.PublicURL, &link), nil

@@ -97,7 +97,7 @@ func TestPictures(t *testing.T) {
 		t.Errorf("%v, %d pictures outlive the account and its agent", err, pictures(w))
 	}
 	_, err = w.Platform.SetPicture(ctx, ann, account.AvatarField, data)
-	actortest.Wants(t, "of the deleted", err, kernel.CodeNotFound)
+	actortest.Wants(t, "of the deleted", err, kernel.CodeUnauthorized)
 	if pictures(w) != 0 {
 		t.Error("a picture of nobody is kept")
 	}

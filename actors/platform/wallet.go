@@ -85,7 +85,7 @@ func (p *Platform) RegisterWallet(ctx context.Context, id *Identity, address str
 	}
 	profile, err := p.askProfile(ctx, account.Ref(id.ID), account.SetWallet{Address: address})
 	if err != nil {
-		return nil, kernel.AsError(err)
+		return nil, own(err)
 	}
 	return p.walletOf(profile), nil
 }
@@ -105,7 +105,7 @@ func (p *Platform) addressIsFree(ctx context.Context, id *Identity, address stri
 
 // UnregisterWallet gives the caller's address up, if there is one.
 func (p *Platform) UnregisterWallet(ctx context.Context, id *Identity) error {
-	return p.tell(ctx, account.Ref(id.ID), account.ClearWallet{})
+	return own(p.tell(ctx, account.Ref(id.ID), account.ClearWallet{}))
 }
 
 // Wallet returns the caller's wallet with its balances. A chain that can't be asked is told of in it.

@@ -124,7 +124,7 @@ func (r *Run) purge(t *kernel.Turn) {
 		t.AfterCommits(func() { t.Reply(kernel.Done{}) })
 		return
 	}
-	c := kernel.Change{Events: []persistence.Event{event(evPurged, struct{}{})}, Documents: append(r.dropEntries(), r.noLife(),
+	c := kernel.Change{Final: true, Events: []persistence.Event{event(evPurged, struct{}{})}, Documents: append(r.dropEntries(), r.noLife(),
 		persistence.DocumentOp{Collection: persistence.CollectionTranscript, Key: r.s.ID})}
 	for _, d := range documents(&r.s.Record) {
 		d.Data = nil

@@ -44,16 +44,45 @@ type admission struct {
 	refused     error
 }
 
-func (r *Run) start(t *kernel.Turn, c Start, leave func()) {
+// check applies the rules for which nothing has to be read.
+func (c Start) check(runID string) error {
 	switch {
-	case !IsID(t.ID()):
-		t.Fail(kernel.Invalid("runId must be a UUID"))
+	case !IsID(runID):
+		return kernel.Invalid("runId must be a UUID")
 	case c.Who.Type != account.Agent:
-		t.Fail(kernel.Forbidden("only agents start runs"))
+		return kernel.Forbidden("only agents start runs")
 	case c.AgencyID == "":
-		t.Fail(kernel.Invalid("agencyId is required"))
-	case len(c.Trigger) > maxTrigger:
-		t.Fail(fits("triggerMessageId", c.Trigger, maxTrigger))
+		return kernel.Invalid("agencyId is required")
+	default:
+		return fits("triggerMessageId", c.Trigger, maxTrigger)
+	}
+}
+
+// MayStart reads whether a run may start, by the rules of its actor, which decides. It is asked first because an actor
+// that is woken to create something leaves its name in the store, and everybody can make up ids.
+func MayStart(ctx context.Context, s persistence.Store, runID string, c Start) error {
+	if err := c.check(runID); err != nil {
+		return err
+	}
+	_, err := s.Document(ctx, persistence.CollectionRun, runID)
+	if err == nil || !errors.Is(err, persistence.ErrNotFound) {
+		return err // one that is there is not counted once more
+	}
+	refused, err := membership(ctx, s, c.AgencyID, c.Who.ID)
+	if err == nil && refused == nil {
+		refused, err = mayOpen(ctx, s, c)
+	}
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+func (r *Run) start(t *kernel.Turn, c Start, leave func()) {
+	err := c.check(t.ID())
+	switch {
+	case err != nil:
+		t.Fail(err)
 	case r.s.ID == "":
 		r.admit(t, c, leave)
 		return

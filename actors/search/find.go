@@ -9,13 +9,16 @@ import (
 	"parley/persistence"
 )
 
-// The work of one search is bounded: reading a row of the index costs rowCost, looking at a message messageCost, and both
-// together may cost MaxWork. That is a walk over the rows of two common words in ten million messages, or 10,000
-// messages that the index has named in vain. Few searches come near it, since they end with their page.
+// The work of one search is bounded: reading a row of the index costs rowCost, looking at a message messageCost and what
+// its length and the phrases of the query make of it, and all together may cost MaxWork. That is a walk over the rows of
+// two common words in ten million messages, or 10,000 messages that the index has named in vain. Few searches come near
+// it, since they end with their page.
 const (
 	MaxWork     = 40_000
 	rowCost     = 1
 	messageCost = 4
+	costBytes   = 2048 // of a content that cost 1
+	costSteps   = 256  // in phrases that cost 1
 )
 
 // tailPage is the number of messages that are read at once where the index does not reach.
@@ -161,10 +164,15 @@ func (f *finder) check(d persistence.Document) error {
 		return err
 	}
 	content, err := f.Content(d.Data)
-	if err == nil && f.Query.Matches(content) {
+	if err != nil {
+		return err
+	}
+	found, steps := f.Query.match(content)
+	if found {
 		f.found = append(f.found, d)
 	}
-	return err
+	f.work += len(content)/costBytes + steps/costSteps // the next message is one too many, not this one
+	return nil
 }
 
 // index walks the blocks that have all words.

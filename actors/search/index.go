@@ -32,6 +32,11 @@ func Reached(ctx context.Context, s persistence.Store, agency string) (uint64, e
 	return binary.BigEndian.Uint64(doc), nil
 }
 
+// Words returns up to limit documents of an agency's index, without the one that says how far it reaches.
+func Words(ctx context.Context, s persistence.Store, agency string, limit int) ([]persistence.Document, error) {
+	return s.Documents(ctx, persistence.CollectionWord, persistence.Range{Prefix: Prefix(agency), After: cursorKey(agency), Limit: limit})
+}
+
 // Reach says that so many blocks are indexed. It belongs into the batch of the last documents of the last one.
 func Reach(agency string, blocks uint64) persistence.DocumentOp {
 	return persistence.DocumentOp{Collection: persistence.CollectionWord, Key: cursorKey(agency), Data: binary.BigEndian.AppendUint64(nil, blocks)}

@@ -22,6 +22,9 @@ var (
 type Query struct {
 	groups  [][]string // words that follow one another
 	mention string     // handle in lower case, empty for none
+
+	numbers map[string]int32 // of the words, so that each word of a message is looked up once
+	phrases []phrase         // the groups, in numbers
 }
 
 // Parse reads a query: words, and phrases in double quotes. What scripts without spaces write in one go is a phrase too.
@@ -42,6 +45,7 @@ func Parse(text, handle string) (*Query, error) {
 	case n == 0 && (strings.TrimSpace(text) != "" || handle == ""):
 		return nil, ErrNoWords
 	}
+	q.compile()
 	return q, nil
 }
 
@@ -82,23 +86,21 @@ func (q *Query) walked() []string {
 
 // Matches reports whether a message with this content is found.
 func (q *Query) Matches(content string) bool {
+	found, _ := q.match(content)
+	return found
+}
+
+// match is Matches, and says how many steps in phrases it took: a message of few words that are in many phrases takes many.
+func (q *Query) match(content string) (found bool, steps int) {
 	if q.mention != "" && !mentions(content, q.mention) {
-		return false
+		return false, 0
 	}
-	if len(q.groups) == 0 {
-		return true
+	if len(q.phrases) == 0 {
+		return true, 0
 	}
-	progress := make([]place, len(q.groups))
-	left := len(q.groups)
-	firstWords(fold(content), func(w word) bool {
-		for i := range progress {
-			if p := &progress[i]; !p.found && p.step(q.groups[i], w.text) {
-				left--
-			}
-		}
-		return left > 0
-	})
-	return left == 0
+	m := matching{query: q, places: make([]int, len(q.phrases)), left: len(q.phrases)}
+	firstWords(fold(content), m.word)
+	return m.left == 0, m.steps
 }
 
 func mentions(content, handle string) (found bool) {
@@ -107,31 +109,4 @@ func mentions(content, handle string) (found bool) {
 		return !found
 	})
 	return found
-}
-
-// place is how far a group of words has been seen: the lengths of its beginnings that end at the last word of the text.
-type place struct {
-	open  []int // each the number of words that an attempt has matched; longest first
-	found bool
-}
-
-// step goes on by one word of the text and reports whether the group is complete.
-func (p *place) step(group []string, text string) bool {
-	if len(group) == 1 {
-		p.found = group[0] == text
-		return p.found
-	}
-	kept := p.open[:0]
-	for _, n := range append(p.open, 0) {
-		if group[n] != text {
-			continue
-		}
-		if n+1 == len(group) {
-			p.found = true
-			return true
-		}
-		kept = append(kept, n+1)
-	}
-	p.open = kept
-	return false
 }

@@ -21,11 +21,19 @@ type (
 )
 
 func (s *Session) startRun(r *kernel.Request, op StartRun) {
-	if !run.IsID(op.RunID) {
-		r.Reply(nil, kernel.Invalid("runId must be a UUID"))
-		return
+	start := run.Start{Who: s.who, AgencyID: op.AgencyID, Trigger: op.Trigger}
+	ok := s.system.Read(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+		defer cancel()
+		if err := run.MayStart(ctx, s.system.Store, op.RunID, start); err != nil {
+			r.Reply(nil, err)
+			return
+		}
+		s.dir.Call(run.Ref(op.RunID), start, r.Reply)
+	})
+	if !ok {
+		r.Reply(nil, kernel.ErrOverloaded)
 	}
-	s.dir.Call(run.Ref(op.RunID), run.Start{Who: s.who, AgencyID: op.AgencyID, Trigger: op.Trigger}, r.Reply)
 }
 
 func (s *Session) actRun(r *kernel.Request, op ActRun) {
@@ -36,9 +44,9 @@ func (s *Session) actRun(r *kernel.Request, op ActRun) {
 	s.dir.Call(run.Ref(op.RunID), run.Act{Who: s.who, What: op.What}, r.Reply)
 }
 
-// Limits of reminding agents.
+// Limits of reading on behalf of a connection.
 const (
-	remindTimeout = 10 * time.Second
+	readTimeout = 10 * time.Second
 	// remindRetry is the pause before open runs are looked for again that could not be read.
 	remindRetry = 2 * time.Second
 )
@@ -61,7 +69,7 @@ func (s *Session) Welcomed() {
 
 func (s *Session) remind() {
 	ok := s.system.Read(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), remindTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 		defer cancel()
 		ids, err := run.OpenOf(ctx, s.system.Store, s.who.ID)
 		s.process.Tell(openRuns{ids, err})

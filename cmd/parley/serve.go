@@ -207,12 +207,21 @@ func (s *server) startRealtime(_ context.Context, end func(func())) error {
 	return nil
 }
 
+// liveHandlers are what takes connections over, with new ones held back when all come at once or memory is short.
+func (s *server) liveHandlers() map[string]http.Handler {
+	door := realtime.NewAdmission(realtime.AdmissionOptions{Pressure: newPressure("/").Why, Refused: func(why string) {
+		s.metrics.Refused(realtime.RefusedOverload)
+		s.log.Debug("connection turned away", "reason", why)
+	}})
+	return map[string]http.Handler{"/socket.io/": door.Guard(s.realtime.SocketIO()), "/ws": door.Guard(s.realtime.Plain())}
+}
+
 // listen serves requests until ctx ends or the listener fails, then drains.
 func (s *server) listen(ctx context.Context) error {
 	api, err := rest.New(rest.Options{Service: s.platform, Vendors: s.config.Vendors, PublicURL: s.config.PublicURL,
 		WebURL: s.config.WebURL, TrustedProxies: s.config.TrustedProxies, RateLimitExempt: s.config.RateLimitExempt,
 		Logger: s.log, Draining: s.draining.Load, Metrics: s.metrics, MetricsToken: s.config.MetricsToken, Meter: s.metrics,
-		Realtime: map[string]http.Handler{"/socket.io/": s.realtime.SocketIO(), "/ws": s.realtime.Plain()}})
+		Realtime: s.liveHandlers()})
 	if err != nil {
 		return err
 	}

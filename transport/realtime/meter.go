@@ -84,11 +84,13 @@ const (
 	refusedForbidden = "forbidden"  // an agent that is not verified
 	refusedTooMany   = "too_many"   // the account has its connections already
 	refusedTrouble   = "trouble"    // the credential could not be checked
+	// RefusedOverload is a handshake that an Admission turned away.
+	RefusedOverload = "overload"
 )
 
 // Refusals are the reasons that Refused may be given.
 func Refusals() []string {
-	return []string{refusedOrigin, refusedFull, refusedHandshake, refusedToken, refusedForbidden, refusedTooMany, refusedTrouble}
+	return []string{refusedOrigin, refusedFull, refusedHandshake, refusedToken, refusedForbidden, refusedTooMany, refusedTrouble, RefusedOverload}
 }
 
 // refusalOf names the reason why conn.Accept failed.

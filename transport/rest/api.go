@@ -19,6 +19,8 @@ type API struct {
 	uploads  chan struct{} // a place for each file that is being uploaded
 	served   chan struct{} // a place for each picture that is being sent
 
+	transcripts chan struct{} // a place for each run that is being sent with its transcript
+
 	showsSources bool                            // there is a route for hooks' sources
 	pages        func() (map[string]page, error) // by path, made when the first is asked for
 
@@ -34,7 +36,7 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	a := &API{o: o, realtime: o.Realtime, scrapes: make(chan struct{}, maxScrapes), uploads: make(chan struct{}, maxUploads),
-		served: make(chan struct{}, maxServed), origins: map[string]bool{originOf(o.PublicURL): true, originOf(o.WebURL): true}}
+		served: make(chan struct{}, maxServed), transcripts: make(chan struct{}, maxTranscripts), origins: map[string]bool{originOf(o.PublicURL): true, originOf(o.WebURL): true}}
 	for _, v := range o.Vendors {
 		a.cookies = append(a.cookies, strings.ToLower(v)+"_token")
 	}

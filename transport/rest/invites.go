@@ -14,7 +14,8 @@ func (a *API) bindInvites(t *table) {
 			may("maxUses max_uses", openapi.Int(1, agency.MaxUses).Like(5), "How often it can be used; without a limit when it is left out."),
 			may(expiryNames, expirySchema, expiryAbout),
 		),
-		Answers: created(inviteSchema), Errors: []answer{fails(http.StatusForbidden, "You are neither owner nor admin, or it is the Lobby.")},
+		Answers: created(inviteSchema), Errors: []answer{fails(http.StatusForbidden, "You are neither owner nor admin, or it is the Lobby."),
+			fails(http.StatusConflict, "The agency has as many invites as one can have.")},
 	})
 	t.add(http.MethodGet, "/api/agencies/{id}/invites", Required, a.listInvites).doc(op{
 		Tag: tagInvites, Summary: "List invites", About: "For the owner and admins. The newest first.", Answers: ok(openapi.List(inviteSchema)),

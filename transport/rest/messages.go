@@ -30,7 +30,7 @@ func (a *API) bindMessages(t *table) {
 			{Status: http.StatusCreated, Schema: postedSchema, About: "The message."},
 			{Status: http.StatusOK, Schema: openapi.Either(postedSchema, commandSchema), About: "The earlier message that clientId found, or the answer to a command."},
 		},
-		Errors: []answer{fails(http.StatusForbidden, "You are no member.")},
+		Errors: []answer{fails(http.StatusForbidden, "You are no member."), fails(http.StatusGone, "The message that clientId finds has been deleted since.")},
 	})
 	t.add(http.MethodPatch, "/api/agencies/{id}/messages/{messageId}", Required, a.editMessage).doc(op{
 		Tag: tagMessages, Summary: "Edit a message of yours", Body: openapi.Form(has("content", contentSchema, "The new text.")), Answers: ok(messageSchema),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"parley/actors/kernel"
 	"parley/actors/platform"
 	agentrun "parley/actors/run"
 	"parley/transport/rest/openapi"
@@ -15,6 +16,10 @@ const (
 	defaultRuns = 20
 	maxRuns     = 100
 )
+
+// maxTranscripts is how many runs with their transcripts are sent at once; the next ones wait. Each is in memory, up to
+// agentrun.MaxTranscript, while its client reads it, and a client may read as slowly as the server's deadlines let it.
+const maxTranscripts = 64
 
 func (a *API) bindRuns(t *table) {
 	t.add(http.MethodGet, "/api/agencies/{id}/runs", Required, a.listRuns).doc(op{
@@ -81,6 +86,12 @@ func (a *API) listRuns(c *call) error {
 
 // getRun answers the run on one level with its transcript, which goes out as it is stored: it may have megabytes.
 func (a *API) getRun(c *call) error {
+	select {
+	case a.transcripts <- struct{}{}:
+		defer func() { <-a.transcripts }()
+	case <-c.ctx().Done():
+		return kernel.ErrOverloaded
+	}
 	found, err := a.o.Service.Run(c.ctx(), c.id, c.param("runId"))
 	if err != nil {
 		return err

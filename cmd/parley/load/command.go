@@ -69,6 +69,8 @@ func bindFlags(f *pflag.FlagSet, o *options) {
 	f.IntVar(&o.Loops, "loops", max(1, runtime.NumCPU()/2), "event loops, each with a share of the connections")
 	f.DurationVar(&o.Coalesce, "coalesce", 0, "rest of a loop between two looks at its sockets: saves CPU of a shared machine, adds up to as much latency")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the posts' text")
+	f.DurationVar(&o.Storm, "storm", 0, "drop all connections that do not post at once, so long after the window began, and let them all come back at once; 0: never")
+	f.IntVar(&o.Slow, "slow", 0, "connections, the last ones, that stop reading once they have joined: the server has to cut them off")
 	f.BoolVar(&o.OwnSessions, "own-sessions", false, "a session of its own for each connection instead of one an account")
 	f.BoolVar(&o.Cleanup, "cleanup", false, "delete the rooms at the end")
 	f.BoolVar(&o.JSON, "json", false, "print the result as one JSON object on stdout; progress goes to stderr")

@@ -45,7 +45,11 @@ func (l *loop) serve(c *conn, events uint32) {
 	if events&unix.EPOLLOUT != 0 {
 		l.flush(c)
 	}
-	if c.fd >= 0 && events&(unix.EPOLLIN|unix.EPOLLHUP|unix.EPOLLERR|unix.EPOLLRDHUP) != 0 {
+	switch {
+	case c.fd < 0 || events&(unix.EPOLLIN|unix.EPOLLHUP|unix.EPOLLERR|unix.EPOLLRDHUP) == 0:
+	case c.slow && c.state == stateJoined:
+		l.drop(c, "cut off")
+	default:
 		l.read(c)
 	}
 }
@@ -250,13 +254,21 @@ func (l *loop) drop(c *conn, why string) {
 		_ = unix.Close(c.fd) // leaves the poller too
 		c.fd = -1
 	}
-	if c.state == stateJoined {
+	if c.away {
+		l.tally.errors.add("on the way back: " + why)
+		l.again(c)
+		return
+	}
+	switch {
+	case c.slow && c.state == stateJoined:
+		l.tally.cut.Add(1)
+	case c.state == stateJoined:
 		l.tally.closed.Add(1)
 		l.tally.closes.add(why)
 		if c.hears {
 			c.room.members.Add(-1)
 		}
-	} else {
+	default:
 		l.opening--
 		l.tally.failed.Add(1)
 		l.tally.failures.add(why)

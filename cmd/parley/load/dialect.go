@@ -41,6 +41,8 @@ type dialect interface {
 	greets() bool
 	auth(dst []byte, token string) []byte
 	join(dst []byte, agency string) []byte
+	// rejoin joins with the position in the room's log up to which everything was received (decision 29).
+	rejoin(dst []byte, agency string, since int64) []byte
 	leave(dst []byte, agency string) []byte
 	// post takes content that needs no escaping in JSON.
 	post(dst []byte, ack uint32, agency string, content []byte) []byte
@@ -69,6 +71,10 @@ func (socketIO) auth(dst []byte, token string) []byte {
 
 func (socketIO) join(dst []byte, agency string) []byte {
 	return fmt.Appendf(dst, `42["join-agency",{"agencyId":%q}]`, agency)
+}
+
+func (socketIO) rejoin(dst []byte, agency string, since int64) []byte {
+	return fmt.Appendf(dst, `42["join-agency",{"agencyId":%q,"since":%d}]`, agency, since)
 }
 
 func (socketIO) leave(dst []byte, agency string) []byte {
@@ -163,6 +169,10 @@ func (plain) auth(dst []byte, token string) []byte {
 
 func (plain) join(dst []byte, agency string) []byte {
 	return fmt.Appendf(dst, `{"event":"join-agency","data":{"agencyId":%q}}`, agency)
+}
+
+func (plain) rejoin(dst []byte, agency string, since int64) []byte {
+	return fmt.Appendf(dst, `{"event":"join-agency","data":{"agencyId":%q,"since":%d}}`, agency, since)
 }
 
 func (plain) leave(dst []byte, agency string) []byte {

@@ -42,6 +42,7 @@ type engine struct {
 
 	postStart, postEnd       int64 // ns since began
 	measureStart, measureEnd int64 // the window whose latencies count, by the posts' due times
+	stormAt                  int64 // 0: never
 }
 
 // now is the time since the run began, in nanoseconds on the monotonic clock.
@@ -88,6 +89,9 @@ type conn struct {
 	unsent   []byte // what the socket did not take
 	receiver receiver
 	poster   *poster
+	joinedAt int64 // position in the room's log when it joined
+	slow     bool  // stops reading once it has joined
+	away     bool  // dropped by the storm and not back yet
 }
 
 // poster is the posting side of a connection.
@@ -111,8 +115,9 @@ func newConns(e *engine) []*conn {
 		}
 		conns[i] = c
 	}
-	for _, c := range conns {
-		c.hears = c.poster == nil || !e.opts.PostersLeave
+	for i, c := range conns {
+		c.slow = i >= len(conns)-e.opts.Slow
+		c.hears = (c.poster == nil || !e.opts.PostersLeave) && !c.slow
 		if c.hears {
 			c.receiver = newReceiver(len(c.room.senders))
 		}

@@ -18,10 +18,14 @@ func (l *loop) handle(c *conn, text []byte, now int64) {
 	case kindReady:
 		if c.state == stateAuthenticating {
 			c.state = stateJoining
-			l.text = l.dialect.join(l.text[:0], c.room.id)
-			l.send(c, opText, l.text)
+			l.join(c)
 		}
 	case kindJoined:
+		if c.away {
+			l.rejoined(c, ev.body, now)
+			return
+		}
+		c.joinedAt = max(logSeq(ev.body), 0)
 		l.joined(c, now)
 	case kindLeft:
 		if c.state == stateLeaving {
@@ -49,14 +53,19 @@ func (l *loop) joined(c *conn, now int64) {
 	if c.state != stateJoining {
 		return
 	}
-	if !c.hears {
+	if !c.hears && !c.slow {
 		c.state = stateLeaving
 		l.text = l.dialect.leave(l.text[:0], c.room.id)
 		l.send(c, opText, l.text)
 		return
 	}
-	c.room.members.Add(1)
+	if !c.slow {
+		c.room.members.Add(1)
+	}
 	l.settled(c, now)
+	if c.slow {
+		l.stopReading(c)
+	}
 }
 
 // settled ends the opening of a connection.
@@ -101,7 +110,13 @@ func (l *loop) deliver(c *conn, body []byte, now int64) {
 		l.tally.outOfOrder.Add(1)
 	}
 	l.tally.delivered.Add(1)
-	if l.measured(m.due) {
+	switch {
+	case !l.measured(m.due) || c.away: // what is caught up on was late on purpose
+	case l.opts.Storm == 0 || c.poster == nil:
+		l.tally.delivery.add(now - m.due)
+	case l.away > 0:
+		l.tally.during.add(now - m.due)
+	default:
 		l.tally.delivery.add(now - m.due)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 )
@@ -33,6 +34,10 @@ type faults struct {
 	joinError bool
 	// fragment sends every text in fragments.
 	fragment bool
+	// recover changes the answer to a join with since; nil sends what is right.
+	recover func(missed []string) (recovered bool, shown []string, more bool)
+	// hangUp ends the sockets that have not posted so long after they joined; 0: never.
+	hangUp time.Duration
 }
 
 // fake is a small server of the parts of the interface that the load test uses.
@@ -49,6 +54,7 @@ type fake struct {
 
 type fakeRoom struct {
 	seq     int
+	log     []string // messages, the first has seq 1
 	members []*fakeSocket
 }
 
@@ -186,7 +192,10 @@ func (s *fake) handle(c *fakeSocket, text []byte) bool {
 	if !ok {
 		return true
 	}
-	var args struct{ AgencyID, Content, Token string }
+	var args struct {
+		AgencyID, Content, Token string
+		Since                    *int
+	}
 	if err := json.Unmarshal(data, &args); err != nil {
 		return false
 	}
@@ -207,7 +216,7 @@ func (s *fake) handle(c *fakeSocket, text []byte) bool {
 			s.write(c, `2`)
 		}
 	case "join-agency":
-		s.join(c, args.AgencyID)
+		s.join(c, args.AgencyID, args.Since)
 	case "leave-agency":
 		s.mu.Lock()
 		s.rooms[args.AgencyID].remove(c)
@@ -219,16 +228,46 @@ func (s *fake) handle(c *fakeSocket, text []byte) bool {
 	return true
 }
 
-func (s *fake) join(c *fakeSocket, id string) {
+func (s *fake) join(c *fakeSocket, id string, since *int) {
 	if s.joinError {
 		s.event(c, "error", `{"message":"not here"}`)
 		return
 	}
 	s.mu.Lock()
-	s.rooms[id].members = append(s.rooms[id].members, c)
-	s.mu.Unlock()
-	s.event(c, "agency-joined", fmt.Sprintf(`{"agencyId":%q,"members":[]}`, id))
+	defer s.mu.Unlock()
+	r := s.rooms[id]
+	answer := fmt.Sprintf(`{"agencyId":%q,"members":[],"seq":%d}`, id, r.seq)
+	if since != nil {
+		answer = s.missed(id, r, *since)
+	}
+	r.remove(c)
+	if !strings.Contains(answer, `"more":true`) {
+		r.members = append(r.members, c)
+	}
+	s.event(c, "agency-joined", answer)
 	s.event(c, "members-updated", `{"change":"joined"}`)
+	if s.hangUp > 0 {
+		time.AfterFunc(s.hangUp, func() {
+			s.mu.Lock()
+			silent := c.posts == 0
+			s.mu.Unlock()
+			if silent {
+				_ = c.ws.CloseNow()
+			}
+		})
+	}
+}
+
+func (s *fake) missed(id string, r *fakeRoom, since int) string {
+	recovered, shown, more := true, r.log[min(since, len(r.log)):], false
+	if s.recover != nil {
+		recovered, shown, more = s.recover(shown)
+	}
+	list := make([]string, len(shown))
+	for i, data := range shown {
+		list[i] = `{"event":"message","data":` + data + `}`
+	}
+	return fmt.Sprintf(`{"agencyId":%q,"seq":%d,"recovered":%t,"more":%t,"missed":[%s]}`, id, r.seq, recovered, more, strings.Join(list, ","))
 }
 
 // parse reads a frame of either format.
@@ -278,6 +317,7 @@ func (s *fake) post(c *fakeSocket, id, content, ack string) bool {
 	r := s.rooms[id]
 	r.seq++
 	data := fmt.Sprintf(`{"id":"m","agency_id":%q,"content":%q,"seq":%d}`, id, content, r.seq)
+	r.log = append(r.log, data)
 	for _, m := range r.members {
 		out := []string{m.encode("message", data)}
 		if s.deliver != nil {

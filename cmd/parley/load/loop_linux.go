@@ -39,6 +39,9 @@ type loop struct {
 	maxOpen int
 	planned bool
 	swept   int64
+	stormed bool
+	back    []*conn // to be dialed again, in order
+	away    int     // dropped by the storm and not back yet
 }
 
 func newLoop(e *engine, conns []*conn, share int) (*loop, error) {
@@ -80,6 +83,7 @@ func (l *loop) run() error {
 		case phasePost:
 			l.plan()
 			l.postDue(now)
+			l.storm(now)
 		case phaseClose:
 			l.closeAll()
 			return l.release()
@@ -150,21 +154,25 @@ func (l *loop) dialDue(now int64) {
 	for l.undone < len(l.conns) && l.opening < l.maxOpen && l.dialAt(l.undone) <= now {
 		c := l.conns[l.undone]
 		l.undone++
-		l.opening++
 		c.dialedAt = l.now()
-		c.state = stateConnecting
-		l.tally.dialed.Add(1)
-		fd, err := dialSocket(c.account.source, l.target.addr)
-		if err != nil {
-			l.drop(c, err.Error())
-			continue
-		}
-		c.fd = fd
-		c.wantOut = true
-		ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT, Fd: int32(c.slot)}
-		if err := unix.EpollCtl(l.poll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
-			l.drop(c, "add to poller: "+err.Error())
-		}
+		l.dial(c)
+	}
+}
+
+func (l *loop) dial(c *conn) {
+	l.opening++
+	c.state = stateConnecting
+	l.tally.dialed.Add(1)
+	fd, err := dialSocket(c.account.source, l.target.addr, c.slow)
+	if err != nil {
+		l.drop(c, err.Error())
+		return
+	}
+	c.fd = fd
+	c.wantOut = true
+	ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT, Fd: int32(c.slot)}
+	if err := unix.EpollCtl(l.poll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
+		l.drop(c, "add to poller: "+err.Error())
 	}
 }
 

@@ -55,6 +55,8 @@ type options struct {
 	Coalesce      time.Duration
 	Seed          uint64
 	OwnSessions   bool
+	Storm         time.Duration
+	Slow          int
 	Cleanup       bool
 	JSON          bool
 	postersChosen bool
@@ -85,7 +87,21 @@ func (o *options) check() error {
 	case dialects[o.Format] == nil:
 		return fmt.Errorf("--format must be socketio or plain, not %q", o.Format)
 	}
+	if err := o.checkStorm(); err != nil {
+		return err
+	}
 	return o.checkPosters()
+}
+
+// checkStorm checks what makes trouble on purpose.
+func (o *options) checkStorm() error {
+	switch {
+	case o.Storm < 0 || o.Storm > 0 && o.Storm >= o.Duration:
+		return errors.New("--storm must lie within --duration")
+	case o.Slow < 0 || o.Slow >= o.Connections:
+		return errors.New("--slow must be at least 0 and below --connections")
+	}
+	return nil
 }
 
 func (o *options) checkPosters() error {
@@ -101,6 +117,9 @@ func (o *options) checkPosters() error {
 	if o.Rate > 0 && o.Rate/float64(o.Posters) > o.SocketRate {
 		return fmt.Errorf("--rate %g over %d posters is %.1f posts/s a socket, above --socket-rate %g: the server reads at most %d events/s from a connection; at least %d posters are needed",
 			o.Rate, o.Posters, o.Rate/float64(o.Posters), o.SocketRate, maxSocketRate, int(math.Ceil(o.Rate/o.SocketRate)))
+	}
+	if o.Storm > 0 && o.Posters >= o.Connections || o.Slow > 0 && o.Posters+o.Slow > o.Connections {
+		return errors.New("--storm and --slow need connections that do not post")
 	}
 	if o.PostersLeave && o.Posters >= o.Connections {
 		return errors.New("--posters-leave needs connections that do not post, else nobody listens")

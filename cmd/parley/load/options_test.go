@@ -103,7 +103,7 @@ func TestHelpIsComplete(t *testing.T) {
 	}
 	n := 1 // "latencies" is a heading
 	counted := make(map[string]bool)
-	for _, typ := range []reflect.Type{reflect.TypeFor[Result](), reflect.TypeFor[ServerFigures](), reflect.TypeFor[Latency]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[Result](), reflect.TypeFor[ServerFigures](), reflect.TypeFor[StormFigures](), reflect.TypeFor[Latency]()} {
 		for i := range typ.NumField() {
 			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
 			if !documented[name] {

@@ -31,6 +31,13 @@ func writeReport(out io.Writer, r *Result) error {
 		line("posts", "%d posted, %d acked, %d refused, %d unanswered", r.Posted, r.Acked, r.Refused, r.Unanswered)
 		line("deliveries", "%d, %d lost, %d repeated, %d out of order, %d misrouted", r.Delivered, r.Lost, r.Repeated, r.OutOfOrder, r.Misrouted)
 	}
+	if s := r.Storm; s != nil {
+		line("storm", "%d dropped at once, %d back in %.2f s, %d with a gap; to be back and caught up %s", s.Dropped, s.Back, s.Seconds, s.Gaps, s.Return)
+		line("others meanwhile", "%s", s.Others)
+	}
+	if r.Slow > 0 {
+		line("slow readers", "%d, %d cut off", r.Slow, r.Cut)
+	}
 	for _, group := range []struct {
 		name string
 		list []Count

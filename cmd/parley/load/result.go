@@ -59,7 +59,21 @@ type Result struct {
 	Closes          []Count `json:"closes"`
 	Errors          []Count `json:"errors"`
 
+	Storm *StormFigures `json:"storm,omitempty"`
+	Slow  int           `json:"slow"`
+	Cut   int64         `json:"cut_off"`
+
 	Server *ServerFigures `json:"server,omitempty"`
+}
+
+// StormFigures tell of the connections that --storm dropped, and of the others meanwhile.
+type StormFigures struct {
+	Dropped int64   `json:"dropped"`
+	Back    int64   `json:"back"`
+	Gaps    int64   `json:"gaps"`
+	Seconds float64 `json:"seconds"`
+	Return  Latency `json:"return"`
+	Others  Latency `json:"others_meanwhile"`
 }
 
 // ServerFigures are memory and CPU of the server's process. Sizes are bytes.
@@ -139,6 +153,11 @@ func (r *Result) finish(t *tally, lost int64) {
 	r.Delivered, r.Lost, r.Repeated = t.delivered.Load(), lost, t.repeated.Load()
 	r.OutOfOrder, r.Misrouted, r.WithoutSeq = t.outOfOrder.Load(), t.misrouted.Load(), t.withoutSeq.Load()
 	r.Strange, r.Other, r.ErrorCount, r.Closed = t.strange.Load(), t.otherEvents.Load(), t.errorEvents.Load(), t.closed.Load()
+	r.Cut = t.cut.Load()
+	if dropped := t.swept.Load(); dropped > 0 {
+		r.Storm = &StormFigures{Dropped: dropped, Back: t.back.Load(), Gaps: t.gaps.Load(), Return: t.returned.summary(), Others: t.during.summary()}
+		r.Storm.Seconds = r.Storm.Return.Max / 1000
+	}
 	r.ConnectFailures, r.Closes, r.Errors = t.failures.list(), t.closes.list(), t.errors.list()
 	if r.Held > r.Acked/20 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d posts waited for --socket-rate: the loop was bound by the limit of inbound events a socket, more --posters would post more", r.Held, r.Posted))
@@ -167,6 +186,12 @@ func (r *Result) judge() {
 		if f.n > 0 {
 			r.Failures = append(r.Failures, fmt.Sprintf("%d %s", f.n, f.what))
 		}
+	}
+	if s := r.Storm; s != nil && (s.Back < s.Dropped || s.Gaps > 0) {
+		r.Failures = append(r.Failures, fmt.Sprintf("%d of %d did not come back after the storm, %d came back with a gap", s.Dropped-s.Back, s.Dropped, s.Gaps))
+	}
+	if missing := int64(r.Slow) - r.Cut; missing > 0 {
+		r.Failures = append(r.Failures, fmt.Sprintf("%d slow readers were not cut off", missing))
 	}
 	r.OK = len(r.Failures) == 0
 }

@@ -75,7 +75,7 @@ func newRunOf(opts options, show *progress) (*run, error) {
 	r := &run{engine: e, id: id, prov: prov, show: show}
 	prov.note = r.note
 	r.result = Result{Run: id, Scenario: opts.Scenario, URL: opts.URL, Format: opts.Format, Connections: opts.Connections, Rooms: opts.Rooms,
-		Accounts: accountsOf(opts), Posters: opts.Posters, Rate: opts.Rate, Size: opts.Size}
+		Accounts: accountsOf(opts), Posters: opts.Posters, Rate: opts.Rate, Size: opts.Size, Slow: opts.Slow}
 	return r, nil
 }
 
@@ -202,6 +202,9 @@ func (r *run) plan() {
 	r.measureStart = r.postStart + int64(r.opts.Warmup)
 	r.measureEnd = r.measureStart + int64(r.opts.Duration)
 	r.postEnd = r.measureEnd
+	if r.opts.Storm > 0 {
+		r.stormAt = r.measureStart + int64(r.opts.Storm)
+	}
 }
 
 // connected waits until each connection has joined or failed.
@@ -271,12 +274,12 @@ func (r *run) drain(ctx context.Context) error {
 			return err
 		}
 		t := r.instant()
-		if t.acked != last.acked || t.delivered != last.delivered || t.repeated != last.repeated {
+		if t.acked != last.acked || t.delivered != last.delivered || t.repeated != last.repeated || t.back != last.back {
 			changed = t.at
 		}
 		last = t
 		still := time.Duration(t.at - changed)
-		whole := t.delivered >= t.expected && t.acked+t.refused >= t.posted
+		whole := t.delivered >= t.expected && t.acked+t.refused >= t.posted && t.back >= t.swept
 		if whole && still >= quiet || still >= stalled {
 			return nil
 		}

@@ -1,15 +1,19 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
 )
 
+// slowBuffer is what the system takes in for a connection that does not read, in bytes.
+const slowBuffer = 64 << 10
+
 // dialSocket opens a non-blocking TCP socket and begins to connect it, from the source address when
 // that is valid.
-func dialSocket(source netip.Addr, target netip.AddrPort) (int, error) {
+func dialSocket(source netip.Addr, target netip.AddrPort, slow bool) (int, error) {
 	family := unix.AF_INET
 	if target.Addr().Is6() {
 		family = unix.AF_INET6
@@ -17,6 +21,11 @@ func dialSocket(source netip.Addr, target netip.AddrPort) (int, error) {
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, fmt.Errorf("open socket: %w", err)
+	}
+	if slow { // else the system would read for it, up to tens of megabytes
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, slowBuffer); err != nil {
+			return -1, errors.Join(fmt.Errorf("set SO_RCVBUF: %w", err), unix.Close(fd))
+		}
 	}
 	if err := connectSocket(fd, source, target); err != nil {
 		_ = unix.Close(fd)

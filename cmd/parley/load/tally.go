@@ -17,14 +17,18 @@ type tally struct {
 	repeated, outOfOrder              atomic.Int64
 	misrouted, withoutSeq             atomic.Int64
 	errorEvents, otherEvents, strange atomic.Int64
+	cut                               atomic.Int64 // slow readers that the server ended
+	swept, back, gaps                 atomic.Int64 // dropped by the storm, back, back with a gap
 
 	connect, ack, delivery, lag latencies
+	during, returned            latencies
 
 	failures, closes, errors texts
 }
 
 func newTally() *tally {
-	return &tally{connect: newLatencies(), ack: newLatencies(), delivery: newLatencies(), lag: newLatencies()}
+	return &tally{connect: newLatencies(), ack: newLatencies(), delivery: newLatencies(), lag: newLatencies(),
+		during: newLatencies(), returned: newLatencies()}
 }
 
 // texts counts how often each text occurred.
@@ -86,6 +90,7 @@ func (t *tally) merge(o *tally) {
 		{&t.expected, &o.expected}, {&t.delivered, &o.delivered}, {&t.repeated, &o.repeated},
 		{&t.outOfOrder, &o.outOfOrder}, {&t.misrouted, &o.misrouted}, {&t.withoutSeq, &o.withoutSeq},
 		{&t.errorEvents, &o.errorEvents}, {&t.otherEvents, &o.otherEvents}, {&t.strange, &o.strange},
+		{&t.cut, &o.cut}, {&t.swept, &o.swept}, {&t.back, &o.back}, {&t.gaps, &o.gaps},
 	} {
 		pair[0].Add(pair[1].Load())
 	}
@@ -93,6 +98,8 @@ func (t *tally) merge(o *tally) {
 	t.ack.merge(o.ack)
 	t.delivery.merge(o.delivery)
 	t.lag.merge(o.lag)
+	t.during.merge(o.during)
+	t.returned.merge(o.returned)
 	t.failures.merge(&o.failures)
 	t.closes.merge(&o.closes)
 	t.errors.merge(&o.errors)

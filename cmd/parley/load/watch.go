@@ -26,7 +26,7 @@ func (r *run) own() sample {
 
 // instant is what the loops have counted at one time.
 type instant struct {
-	at, joined, failed, closed, posted, acked, refused, expected, delivered, repeated int64
+	at, joined, failed, closed, posted, acked, refused, expected, delivered, repeated, swept, back int64
 }
 
 func (r *run) instant() instant {
@@ -41,6 +41,8 @@ func (r *run) instant() instant {
 		t.expected += l.tally.expected.Load()
 		t.delivered += l.tally.delivered.Load()
 		t.repeated += l.tally.repeated.Load()
+		t.swept += l.tally.swept.Load()
+		t.back += l.tally.back.Load()
 	}
 	return t
 }

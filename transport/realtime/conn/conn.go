@@ -168,8 +168,13 @@ func (c *Conn) shutdown(cause error) {
 	}
 	c.clearQueue()
 	c.last = nil
+	cut := c.cut
 	c.mu.Unlock()
 	c.hub.wheel.remove(c)
+	if t, ok := c.nc.(interface{ SetLinger(sec int) error }); ok && cut {
+		// What the client did not read would stay with the system, megabytes for minutes.
+		_ = t.SetLinger(0)
+	}
 	if c.raw == nil {
 		// A TLS connection says goodbye first and may take seconds over it.
 		go func() { _ = c.nc.Close() }()

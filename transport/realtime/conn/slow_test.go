@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -74,15 +75,18 @@ func TestSlowConsumer(t *testing.T) {
 	}
 }
 
-// TestNeverReading: a client that never reads again is gone soon after it was cut off.
+// TestNeverReading: a client that never reads again is gone soon after it was cut off, and what waited for it with it.
 func TestNeverReading(t *testing.T) {
 	h := &recorder{}
 	r := newRig(t, Options{MaxWait: 50 * time.Millisecond, CloseGrace: 100 * time.Millisecond}, func() Handler { return h })
-	dialRaw(t, r.srv.Listener.Addr().String())
+	slow := dialRaw(t, r.srv.Listener.Addr().String())
 	c := <-r.conns
 	fill(t, c, Text([]byte(strings.Repeat("x", 30000))))
 	wait(t, "the connection to go", func() bool { return r.hub.Len() == 0 })
 	expectEnd(t, h, func(err error) bool { return errors.Is(err, ErrSlowConsumer) })
+	if _, err := io.Copy(io.Discard, slow.nc); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the client then reads to %v", err)
+	}
 }
 
 // TestSlowButReading: a client that pauses for less than MaxWait loses nothing and keeps order,
