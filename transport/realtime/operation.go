@@ -34,6 +34,16 @@ func init() {
 		{name: "delete-message", decode: decodeDelete},
 		{name: "react-message", decode: decodeReaction(false)},
 		{name: "remove-reaction", decode: decodeReaction(true)},
+		{name: "agent-run-start", decode: decodeRunStart},
+		{name: "agent-run-status", decode: decodeRunStatus},
+		{name: "agent-run-tool-call", decode: decodeToolCall},
+		{name: "agent-run-tool-result", decode: decodeToolResult},
+		{name: "agent-run-stream", decode: decodeStream},
+		{name: "agent-run-permission", decode: decodePermission},
+		{name: "agent-run-complete", decode: decodeComplete},
+		{name: "agent-run-error", decode: decodeRunError},
+		{name: "agent-run-interrupt", decode: decodeInterrupt},
+		{name: "agent-run-permission-response", decode: decodePermissionResponse},
 	} {
 		operations[op.name] = op
 	}
