@@ -1,0 +1,179 @@
+package engineio
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"parley/transport/realtime/conn"
+)
+
+// get serves a poll: it is answered when there is something for the client, which the next heartbeat is too.
+func (s *Session) get(w http.ResponseWriter, r *http.Request) {
+	p := s.poll
+	if bad := s.beginGet(); bad != nil {
+		refuse(w, bad)
+		return
+	}
+	// Only the client may end the wait, not a time limit on reading or writing.
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Time{})
+	frames, alive := s.await(r)
+	if !alive {
+		return
+	}
+	size := 0
+	for _, f := range frames {
+		size += f.Size()
+	}
+	err := s.server.answer(w, frames)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writing -= size
+	switch {
+	case p.phase == closing && p.last == nil:
+		s.finishLocked() // that was the last packet
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		s.cutLocked()
+	case err != nil:
+		s.endLocked(err, nil, false)
+	}
+}
+
+// beginGet checks that a poll may be held.
+func (s *Session) beginGet() *Error {
+	p := s.poll
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fresh = false
+	switch {
+	case s.conn.Load() != nil:
+		return ErrRequest
+	case p.phase == ended:
+		return ErrSession
+	case p.getting:
+		s.endLocked(ErrOverlap, closeFrame, false)
+		return ErrRequest
+	case p.phase == open && s.overdue():
+		s.endLocked(conn.ErrPingTimeout, closeFrame, false)
+		return ErrSession
+	}
+	p.getting = true
+	return nil
+}
+
+// await holds a poll until there is something for it. Not alive: the client has given up.
+func (s *Session) await(r *http.Request) (frames []*conn.Frame, alive bool) {
+	p := s.poll
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	held := false // long enough for a client that tries a WebSocket
+	for {
+		switch {
+		case len(p.queue) > 0 || p.last != nil:
+			return p.take(), true
+		case p.phase != open: // it ended without a word
+			p.last = closeFrame
+			return p.take(), true
+		case held || s.conn.Load() != nil:
+			p.queue = []*conn.Frame{noopFrame}
+			p.bytes = noopFrame.Size()
+			return p.take(), true
+		}
+		var release <-chan time.Time
+		var timer *time.Timer
+		if p.probed {
+			timer = time.NewTimer(upgradeHold)
+			release = timer.C
+		}
+		p.mu.Unlock()
+		gone := false
+		select {
+		case <-p.wake:
+		case <-release:
+			held = true
+		case <-r.Context().Done():
+			gone = true
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+		p.mu.Lock()
+		if gone {
+			s.abandoned()
+			return nil, false
+		}
+	}
+}
+
+// abandoned ends the session of a client that has gone away from its poll. It needs the lock.
+func (s *Session) abandoned() {
+	p := s.poll
+	p.getting = false
+	if p.phase == closing {
+		s.finishLocked()
+		return
+	}
+	s.endLocked(ErrPollAborted, nil, false)
+}
+
+// take moves what waits into the answer of the poll that is held. It needs the lock.
+func (p *polling) take() []*conn.Frame {
+	frames := p.queue
+	p.writing += p.bytes
+	if p.last != nil {
+		frames = append(frames, p.last)
+		p.writing += p.last.Size()
+		p.last = nil
+	}
+	p.queue, p.bytes, p.since = nil, 0, 0
+	p.getting = false // the client may send the next poll before this one's handler has returned
+	return frames
+}
+
+// answer writes frames as one payload, for which the client has Options.MaxWait of the Hub.
+func (s *Server) answer(w http.ResponseWriter, frames []*conn.Frame) error {
+	size := len(frames) - 1
+	for _, f := range frames {
+		size += payloadSize(f)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=UTF-8")
+	h.Set("Content-Length", strconv.Itoa(size))
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	rc := http.NewResponseController(w)
+	_ = rc.SetWriteDeadline(time.Now().Add(s.o.Hub.Options().MaxWait))
+	for i, f := range frames {
+		if i > 0 {
+			if _, err := w.Write([]byte{separator}); err != nil {
+				return err
+			}
+		}
+		b := f.Payload()
+		if f.IsBinary() {
+			b = base64.StdEncoding.AppendEncode([]byte{binaryPrefix}, b)
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	if err := rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	_ = rc.SetWriteDeadline(time.Time{})
+	s.o.Hub.CountSent(len(frames), size)
+	return nil
+}
+
+// payloadSize is the length of a frame in a payload in bytes.
+func payloadSize(f *conn.Frame) int {
+	n := len(f.Payload())
+	if f.IsBinary() {
+		return 1 + base64.StdEncoding.EncodedLen(n)
+	}
+	return n
+}
