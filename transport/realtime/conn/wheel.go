@@ -166,16 +166,19 @@ func (w *wheel[M]) reader(n *sync.WaitGroup) bool {
 // nobody is beaten twice at the same moment.
 func (w *wheel[M]) advance(now int64) {
 	due := int(now / w.tick.Milliseconds())
+	w.mu.Lock()
 	if behind := due - w.turned; behind > len(w.slots) {
 		w.turned = due - len(w.slots)
 	}
-	for w.turned < due {
-		w.turned++
-		w.check(w.turned-w.lag, now)
-		s := w.turned % len(w.slots)
+	turn := w.turned
+	w.mu.Unlock()
+	for turn < due {
+		turn++
+		w.check(turn-w.lag, now)
+		s := turn % len(w.slots)
 		w.beaten[s] = now
-		for _, c := range w.members(s) {
-			c.beat(now)
+		for _, m := range w.members(turn) {
+			m.beat(now)
 		}
 	}
 }
@@ -187,17 +190,18 @@ func (w *wheel[M]) check(turn int, now int64) {
 	}
 	s := turn % len(w.slots)
 	pinged := min(w.beaten[s], now-w.timeout.Milliseconds())
-	for _, c := range w.members(s) {
-		c.check(pinged)
+	for _, m := range w.members(turn) {
+		m.check(pinged)
 	}
 }
 
-// members copies a slot; the copy is valid until the next call.
-func (w *wheel[M]) members(s int) []M {
+// members copies the slot of a turn, which is noted if it is a new one; the copy is valid until the next call.
+func (w *wheel[M]) members(turn int) []M {
 	clear(w.scratch)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.scratch = append(w.scratch[:0], w.slots[s]...)
+	w.turned = max(w.turned, turn)
+	w.scratch = append(w.scratch[:0], w.slots[turn%len(w.slots)]...)
 	return w.scratch
 }
 

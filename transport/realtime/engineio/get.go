@@ -120,12 +120,13 @@ func (s *Session) abandoned() {
 	s.endLocked(ErrPollAborted, nil, false)
 }
 
-// take moves what waits into the answer of the poll that is held. It needs the lock.
+// take moves what waits into the answer of the poll that is held. The last packet travels alone, since clients look at it
+// before they have handled what comes with it. It needs the lock.
 func (p *polling) take() []*conn.Frame {
 	frames := p.queue
 	p.writing += p.bytes
-	if p.last != nil {
-		frames = append(frames, p.last)
+	if len(frames) == 0 {
+		frames = []*conn.Frame{p.last}
 		p.writing += p.last.Size()
 		p.last = nil
 	}

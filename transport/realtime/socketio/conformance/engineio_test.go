@@ -336,7 +336,8 @@ func TestDrain(t *testing.T) {
 		t.Errorf("the poll that was held got %q", a.body)
 	}
 	r.until("the session closes", func() bool { a, _ := r.try("POST", idle, "4no more"); return a.status == 400 })
-	r.wants("GET", idle, "", 200, "4last words\x1e1")
+	r.wants("GET", idle, "", 200, "4last words")
+	r.wants("GET", idle, "", 200, "1")
 	if err := done(); err != nil {
 		t.Error(err)
 	}
