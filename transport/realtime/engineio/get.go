@@ -18,9 +18,10 @@ func (s *Session) get(w http.ResponseWriter, r *http.Request) {
 		refuse(w, bad)
 		return
 	}
-	// Only the client may end the wait, not a time limit on reading or writing.
+	// Only the client may end the wait, not a limit that the HTTP server has on reading or writing.
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Time{})
+	_ = rc.SetWriteDeadline(time.Time{})
 	frames, alive := s.await(r)
 	if !alive {
 		return

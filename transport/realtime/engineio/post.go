@@ -33,6 +33,7 @@ func (s *Session) post(w http.ResponseWriter, r *http.Request) {
 		err = s.handle(body)
 	}
 	p := s.poll
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.server.o.Hub.Options().MaxWait))
 	p.mu.Lock()
 	p.posting = false // the client may send the next one before this handler has returned
 	p.mu.Unlock()
@@ -87,6 +88,7 @@ func (s *Session) body(w http.ResponseWriter, r *http.Request, limit int) ([]byt
 	}
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(s.server.o.BodyTimeout))
+	_ = rc.SetWriteDeadline(time.Time{}) // a client that is slowed down is answered late
 	var body []byte
 	for {
 		body = slices.Grow(body, int(min(max(r.ContentLength-int64(len(body)), 512), bodyChunk)))
