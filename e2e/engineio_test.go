@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -206,4 +207,33 @@ func packetWithin(t *testing.T, c *websocket.Conn, limit time.Duration) string {
 		t.Fatalf("nothing came within %s", limit)
 	}
 	panic("unreachable")
+}
+
+// TestPollingOrigins: any page may poll, but only the service's own and the web front end's with credentials, and they alone
+// get a WebSocket (decision 26).
+func TestPollingOrigins(t *testing.T) {
+	t.Parallel()
+	api := common(t)
+	for _, c := range []struct{ origin, allowed, credentials string }{
+		{"", "*", ""}, {api.Base, api.Base, "true"}, {"https://elsewhere.test", "*", ""},
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodOptions, http.MethodHead} {
+			req, err := http.NewRequestWithContext(soon(t), method, api.Base+"/socket.io/?EIO=4&transport=polling", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.origin != "" {
+				req.Header.Set("Origin", c.origin)
+			}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			want := map[string]int{http.MethodGet: 200, http.MethodOptions: 204, http.MethodHead: 400}[method]
+			if h := res.Header; res.StatusCode != want || h.Get("Access-Control-Allow-Origin") != c.allowed || h.Get("Access-Control-Allow-Credentials") != c.credentials {
+				t.Errorf("%s from %q: %d %v", method, c.origin, res.StatusCode, h)
+			}
+		}
+	}
 }

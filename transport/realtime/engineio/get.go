@@ -3,9 +3,11 @@ package engineio
 import (
 	"encoding/base64"
 	"errors"
+	"math"
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"parley/transport/realtime/conn"
@@ -69,20 +71,21 @@ func (s *Session) beginGet() *Error {
 // await holds a poll until there is something for it. Not alive: the client has given up.
 func (s *Session) await(r *http.Request) (frames []*conn.Frame, alive bool) {
 	p := s.poll
+	limit := answerLimit(r)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	held := false // long enough for a client that tries a WebSocket
 	for {
 		switch {
 		case len(p.queue) > 0 || p.last != nil:
-			return p.take(), true
+			return p.take(limit, s.server.o.Hub.Now()), true
 		case p.phase != open: // it ended without a word
 			p.last = closeFrame
-			return p.take(), true
+			return p.take(limit, s.server.o.Hub.Now()), true
 		case held || s.conn.Load() != nil:
 			p.queue = []*conn.Frame{noopFrame}
 			p.bytes = noopFrame.Size()
-			return p.take(), true
+			return p.take(limit, s.server.o.Hub.Now()), true
 		}
 		var release <-chan time.Time
 		var timer *time.Timer
@@ -121,18 +124,41 @@ func (s *Session) abandoned() {
 	s.endLocked(ErrPollAborted, nil, false)
 }
 
-// take moves what waits into the answer of the poll that is held. The last packet travels alone, since clients look at it
-// before they have handled what comes with it. It needs the lock.
-func (p *polling) take() []*conn.Frame {
-	frames := p.queue
-	p.writing += p.bytes
-	if len(frames) == 0 {
-		frames = []*conn.Frame{p.last}
-		p.writing += p.last.Size()
-		p.last = nil
+// pythonPackets is how many packets python-engineio takes in one payload; it drops a larger one and stops to poll.
+const pythonPackets = 16
+
+// answerLimit is how many packets the client that polls takes at a time.
+func answerLimit(r *http.Request) int {
+	const python = "python" // python-requests/…, Python/… aiohttp/…
+	agent := r.UserAgent()
+	if len(agent) >= len(python) && strings.EqualFold(agent[:len(python)], python) {
+		return pythonPackets
 	}
-	p.queue, p.bytes, p.since = nil, 0, 0
+	return math.MaxInt
+}
+
+// take moves what waits, up to a number of packets, into the answer of the poll that is held. The last packet travels alone,
+// since clients look at it before they have handled what comes with it. It needs the lock.
+func (p *polling) take(limit int, now int64) []*conn.Frame {
 	p.getting = false // the client may send the next poll before this one's handler has returned
+	if len(p.queue) == 0 {
+		last := p.last
+		p.last = nil
+		p.writing += last.Size()
+		return []*conn.Frame{last}
+	}
+	frames := p.queue
+	if len(frames) <= limit {
+		p.writing += p.bytes
+		p.queue, p.bytes, p.since = nil, 0, 0
+		return frames
+	}
+	frames, p.queue = frames[:limit:limit], frames[limit:]
+	for _, f := range frames {
+		p.bytes -= f.Size()
+		p.writing += f.Size()
+	}
+	p.since = now // the client gets on with it
 	return frames
 }
 

@@ -281,6 +281,41 @@ func TestUnreadPoll(t *testing.T) {
 	k.wantEnd(conn.ErrSlowConsumer)
 }
 
+// python-engineio takes 16 packets at a time and no more.
+func TestPythonTakesFewPackets(t *testing.T) {
+	r := newRig(t, conn.Options{}, Options{})
+	k := r.open()
+	for i := range 40 {
+		k.Push(Text(fmt.Appendf(nil, "%d", i)))
+	}
+	next := 0
+	for _, want := range []int{16, 16, 8} {
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", r.http.URL+"/?EIO=4&transport=polling&sid="+k.sid(), nil)
+		req.Header.Set("User-Agent", "python-requests/2.28.1")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		packets := strings.Split(string(b), "\x1e")
+		if len(packets) != want {
+			t.Fatalf("%d packets, want %d", len(packets), want)
+		}
+		for _, p := range packets {
+			if p != fmt.Sprintf("4%d", next) {
+				t.Fatalf("packet %d is %q", next, p)
+			}
+			next++
+		}
+	}
+	r.until("nothing waits", func() bool {
+		k.poll.mu.Lock()
+		defer k.poll.mu.Unlock()
+		return k.poll.bytes == 0 && k.poll.writing == 0 && k.poll.since == 0
+	})
+}
+
 // A client that goes away from its poll has gone: what is sent to it now would be lost.
 func TestAbandonedPoll(t *testing.T) {
 	r := newRig(t, conn.Options{}, Options{})

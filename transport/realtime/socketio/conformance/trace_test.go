@@ -48,7 +48,6 @@ func follow(r *rig, lines []string) {
 	}
 	for i, line := range lines {
 		verb, rest, _ := strings.Cut(strings.ReplaceAll(line, "BINARY", "b:\x00\xff"), " ")
-		got := line
 		switch verb {
 		case "#":
 		case "GET", "POST":
@@ -59,7 +58,7 @@ func follow(r *rig, lines []string) {
 			ws.send(rest)
 		case "<":
 			text, err := ws.next()
-			if got = normal(text); err != nil || got != rest {
+			if got := normal(text); err != nil || got != rest {
 				r.t.Fatalf("line %d: got %q, %v, want %s", i+1, got, err, line)
 			}
 		case "CLOSED":
@@ -68,7 +67,7 @@ func follow(r *rig, lines []string) {
 			}
 			r.until("the session is gone", func() bool { all, _ := r.s.SocketIO.Len(); return all == 0 })
 		default: // a status
-			if got = strconv.Itoa(last.status) + " " + normal(last.body); got != line {
+			if got := strconv.Itoa(last.status) + " " + normal(last.body); got != line {
 				r.t.Fatalf("line %d: got %s, want %s", i+1, got, line)
 			}
 		}
