@@ -19,9 +19,9 @@ func (s *Server) SocketIO() http.Handler {
 	return socketio.New(socketio.Options{
 		Engine: engineio.Options{Hub: s.o.Hub, OriginOK: s.originOK, MaxPayload: s.o.MaxFrame, Refused: s.refused, Logger: s.o.Logger},
 		Open: func(k *socketio.Session, _ *http.Request) {
-			k.Value = &socketClient{client: s.newClient(k.Engine(), socketWire{})}
+			k.Value = (*socketClient)(s.newClient(k.Engine(), socketWire{}))
 		},
-		Closed:         func(k *socketio.Session, err error) { k.Value.(*socketClient).closed(err) },
+		Closed:         func(k *socketio.Session, err error) { k.Value.(*socketClient).client().closed(err) },
 		ConnectTimeout: -1, // who shows no credential is not kept for as long as that
 	}, map[string]socketio.Namespace{socketio.Root: socketio.NamespaceFunc(connectSocket)})
 }
@@ -48,10 +48,12 @@ func (socketWire) goodbye() *conn.Frame {
 	return message(func(dst []byte) []byte { return socketio.AppendDisconnect(dst, socketio.Root) })
 }
 
-// socketClient is a client of Socket.IO.
-type socketClient struct{ *client }
+// socketClient is a client as a handler of Socket.IO events.
+type socketClient client
 
 var _ socketio.Handler = (*socketClient)(nil)
+
+func (c *socketClient) client() *client { return (*client)(c) }
 
 // connectSocket admits a client to the root namespace.
 func connectSocket(k *socketio.Socket, data json.RawMessage) {
@@ -66,7 +68,7 @@ func connectSocket(k *socketio.Socket, data json.RawMessage) {
 			return
 		}
 	}
-	err := c.admit(auth.Token, func(*platform.Identity) { k.Accept(c) })
+	err := c.client().admit(auth.Token, func(*platform.Identity) { k.Accept(c) })
 	if err == nil {
 		return
 	}
@@ -76,23 +78,23 @@ func connectSocket(k *socketio.Socket, data json.RawMessage) {
 		return
 	}
 	k.Leave()
-	c.refuse(err) // the client comes back
+	c.client().refuse(err) // the client comes back
 }
 
 // Event implements socketio.Handler.
 func (c *socketClient) Event(_ *socketio.Socket, e socketio.Incoming) {
 	if len(e.Attachments) > 0 {
-		c.fail(operation{}, e.Name, e.AckID, kernel.Invalid("binary data is not taken; send it as text"))
+		c.client().fail(operation{}, e.Name, e.AckID, kernel.Invalid("binary data is not taken; send it as text"))
 		return
 	}
-	c.operate(e.Name, e.First, e.AckID)
+	c.client().operate(e.Name, e.First, e.AckID)
 }
 
 // Disconnected implements socketio.Handler. A client that left the namespace may connect again, but not stay for nothing.
 func (c *socketClient) Disconnected(_ *socketio.Socket, err error) {
 	if errors.Is(err, socketio.ErrDisconnected) {
-		c.leave()
+		c.client().leave()
 		c.welcomed.Store(false)
-		c.expectCredential()
+		c.client().expectCredential()
 	}
 }

@@ -229,6 +229,7 @@ func TestMaxConnsCountsPolling(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.CloseNow() }()
+	r.until("both are there", func() bool { return r.hub.Len() == 2 })
 	if status, _ := r.get(""); status != 503 {
 		t.Errorf("polling: %d", status)
 	}

@@ -168,10 +168,19 @@ func (s *Session) finishLocked() {
 	}()
 }
 
-// overdue says whether the client has not answered the last heartbeat in time. It needs the lock.
+// overdue says whether the client has not answered the last heartbeat in time. One that has never said anything is held to
+// the time at which its first heartbeat was due, however late the wheel may be. It needs the lock.
 func (s *Session) overdue() bool {
 	p, hub := s.poll, s.server.o.Hub
-	return p.pinged != 0 && !p.working && p.heard.Load() < p.pinged && hub.Now()-p.pinged >= hub.Options().PingTimeout.Milliseconds()
+	o, now, heard := hub.Options(), hub.Now(), p.heard.Load()
+	timeout := o.PingTimeout.Milliseconds()
+	switch {
+	case p.working:
+		return false
+	case heard == p.opened && now-p.opened >= o.PingInterval.Milliseconds()+timeout:
+		return true
+	}
+	return p.pinged != 0 && heard < p.pinged && now-p.pinged >= timeout
 }
 
 // evict ends a session if no request has been made in it.

@@ -2,9 +2,6 @@ package socketio
 
 import (
 	"encoding/json"
-	"errors"
-	"slices"
-	"sync"
 	"sync/atomic"
 
 	"parley/transport/realtime/conn"
@@ -46,31 +43,16 @@ func (e *Incoming) Args() []json.RawMessage {
 	return append(args, rest...)
 }
 
-// Errors of acks.
-var (
-	// ErrManyAcks: MaxPendingAcks are waited for.
-	ErrManyAcks = errors.New("too many acks are waited for")
-	// ErrGone: the socket has ended.
-	ErrGone = errors.New("the socket has ended")
-)
-
-// Answer gets the ack to an event of the server: its arguments as a JSON array, and its attachments. err is why none comes.
-type Answer func(args json.RawMessage, attachments [][]byte, err error)
-
 // Socket is a client in a namespace. Emit, EmitWithAck, Ack, Disconnect and Close may be called from any goroutine once it
 // was accepted.
 type Socket struct {
 	session   *Session
 	namespace string
 	handler   Handler
+	acks      atomic.Pointer[acks] // nil until the first is asked for
 	id        engineio.ID
 	answered  bool
 	gone      atomic.Bool
-
-	mu      sync.Mutex
-	next    int64            // id of the next ack
-	pending map[int64]Answer // nil until the first
-	ended   error
 }
 
 // Session is the client with all its namespaces.
@@ -108,21 +90,13 @@ func (k *Socket) Emit(name string, attachments [][]byte, args ...json.RawMessage
 // EmitWithAck is Emit for an event that asks for an ack. answer is called exactly once unless an error is returned, by the
 // reader of the session, and must not wait.
 func (k *Socket) EmitWithAck(answer Answer, name string, attachments [][]byte, args ...json.RawMessage) error {
-	k.mu.Lock()
-	if k.ended != nil || len(k.pending) >= MaxPendingAcks {
-		defer k.mu.Unlock()
-		if k.ended != nil {
-			return ErrGone
-		}
-		return ErrManyAcks
+	if k.acks.Load() == nil {
+		k.acks.CompareAndSwap(nil, &acks{pending: map[int64]Answer{}})
 	}
-	if k.pending == nil {
-		k.pending = map[int64]Answer{}
+	id, err := k.acks.Load().add(answer, &k.gone)
+	if err != nil {
+		return err
 	}
-	id := k.next
-	k.next++
-	k.pending[id] = answer
-	k.mu.Unlock()
 	k.transmit(Packet{Type: Event, AckID: id, Data: EventData(name, args...)}, attachments) // a failure is the session's end
 	return nil
 }
@@ -152,12 +126,10 @@ func (k *Socket) transmit(p Packet, attachments [][]byte) bool {
 
 // acked passes on an ack. One that nothing waits for is dropped, as the reference implementation does.
 func (k *Socket) acked(id int64, args json.RawMessage, attachments [][]byte) {
-	k.mu.Lock()
-	answer := k.pending[id]
-	delete(k.pending, id)
-	k.mu.Unlock()
-	if answer != nil {
-		answer(args, attachments, nil)
+	if a := k.acks.Load(); a != nil {
+		if answer := a.take(id); answer != nil {
+			answer(args, attachments, nil)
+		}
 	}
 }
 
@@ -166,7 +138,7 @@ func (k *Socket) acked(id int64, args json.RawMessage, attachments [][]byte) {
 func (k *Socket) Disconnect() {
 	if k.gone.CompareAndSwap(false, true) {
 		k.send(AppendDisconnect(nil, k.namespace))
-		k.fail(ErrGone)
+		k.acks.Load().fail(ErrGone)
 	}
 }
 
@@ -176,30 +148,9 @@ func (k *Socket) Close(code int, reason string) { k.session.engine.Close(code, r
 // end is the last that a socket hears of.
 func (k *Socket) end(err error) {
 	told := !k.gone.Swap(true)
-	k.fail(err)
+	k.acks.Load().fail(err)
 	if told {
 		k.handler.Disconnected(k, err)
 	}
 }
 
-// fail answers the acks that nobody will send.
-func (k *Socket) fail(err error) {
-	k.mu.Lock()
-	if k.ended == nil {
-		k.ended = err
-	}
-	var waiting []Answer
-	ids := make([]int64, 0, len(k.pending))
-	for id := range k.pending {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		waiting = append(waiting, k.pending[id])
-	}
-	k.pending = nil
-	k.mu.Unlock()
-	for _, answer := range waiting {
-		answer(nil, nil, err)
-	}
-}
