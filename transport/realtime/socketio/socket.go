@@ -153,4 +153,3 @@ func (k *Socket) end(err error) {
 		k.handler.Disconnected(k, err)
 	}
 }
-
