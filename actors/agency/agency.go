@@ -42,6 +42,10 @@ type Publisher interface {
 	Publish(agency string, events []persistence.Event) bool
 	// Followed reports whether anybody there is interested.
 	Followed(agency string) bool
+	// PublishDirect is Publish for a direct message, whose events go to every live connection of its sides. Whoever takes
+	// them first reads in the log what came after a position. taken is called, from any goroutine, when they are in their hands;
+	// without events, nil. It reports false when no side is connected there.
+	PublishDirect(agency string, sides []string, after uint64, events []persistence.Event, taken func()) bool
 }
 
 // Ports is what an agency needs from outside.
@@ -65,7 +69,8 @@ type Agency struct {
 	marks    map[string]mark                      // reactions on their way to the store, by their keys there
 	words    wordIndex
 	grain    kernel.Grain
-	watched  bool // some server here is interested in the events
+	watched  bool   // some server here is interested in the events
+	handed   uint64 // of a direct message: what is in the hands of those who deliver it, or need not be
 	outgoing []persistence.Event
 }
 
@@ -111,17 +116,25 @@ func (a *Agency) Snapshot() (uint32, []byte) {
 func (a *Agency) Ready(g kernel.Grain) {
 	a.grain = g
 	a.watched = a.ports.Publisher.Publish(g.ID(), nil)
+	a.readyDirect()
 }
 
 // Notice implements kernel.Entity.
-func (a *Agency) Notice(kernel.Grain, any) {}
+func (a *Agency) Notice(_ kernel.Grain, msg any) {
+	if m, ok := msg.(handedOver); ok {
+		a.handed = max(a.handed, m.upTo)
+	}
+}
 
 // Settled implements kernel.Entity: what one round of commits made goes out as one envelope.
 func (a *Agency) Settled() {
 	if len(a.outgoing) == 0 {
 		return
 	}
-	if a.watched {
+	switch {
+	case a.s.Kind == DM:
+		a.publishDirect(a.outgoing)
+	case a.watched:
 		a.watched = a.ports.Publisher.Publish(a.s.ID, a.outgoing)
 	}
 	a.outgoing = nil

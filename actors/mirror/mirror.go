@@ -31,7 +31,10 @@ const (
 func Ref(agencyID string) kernel.Ref { return kernel.Ref{Kind: Kind, ID: agencyID} }
 
 // Outlet carries committed events to the mirrors of this process. It is the agency's Publisher.
-type Outlet struct{ Local *kernel.Local }
+type Outlet struct {
+	Local *kernel.Local
+	Live  Live // nil: direct messages reach those alone who joined them
+}
 
 var _ agency.Publisher = Outlet{}
 
@@ -63,10 +66,13 @@ type Seat struct {
 // Mirror is the actor.
 type Mirror struct {
 	dir     kernel.Directory
+	conns   Live
 	process *kernel.Process
 	agency  string
+	sides   []string // the accounts of a direct message
 
 	seats    []*Seat
+	begun    bool   // last is known
 	last     uint64 // last event handed on
 	live     bool   // the agency publishes to us, and last follows it
 	asking   bool   // waiting for the agency's answer, or reading a gap
@@ -77,14 +83,16 @@ type Mirror struct {
 	recent   []*Event              // the latest ones, oldest first
 	roll     roll
 	gather   gather
+	signals  signals
+	presence presence
 	departed departed
 	fanOuts  uint64 // so far
 }
 
-// Factory makes mirrors.
-func Factory(dir kernel.Directory) kernel.Factory {
+// Factory makes mirrors over the live connections of this process.
+func Factory(dir kernel.Directory, live Live) kernel.Factory {
 	return func(id string) kernel.Behavior {
-		return &Mirror{dir: dir, agency: id, reading: map[*arrival]struct{}{}}
+		return &Mirror{dir: dir, conns: live, agency: id, reading: map[*arrival]struct{}{}}
 	}
 }
 
@@ -94,6 +102,8 @@ func (m *Mirror) Start(p *kernel.Process) { m.process = p }
 // Stopped implements kernel.Behavior.
 func (m *Mirror) Stopped(cause error) {
 	m.gather.stop()
+	m.signals.stop()
+	m.presence.stop()
 	for _, a := range m.arrivals {
 		a.request.Reply(nil, kernel.ErrUnavailable)
 	}
@@ -103,6 +113,11 @@ func (m *Mirror) Stopped(cause error) {
 	for _, s := range m.seats {
 		s.gone = true
 		s.Evicted(cause != nil)
+	}
+	if cause != nil { // who of them has got what is not known
+		for _, account := range m.sides {
+			m.conns.Restart(account)
+		}
 	}
 }
 
@@ -123,12 +138,22 @@ func (m *Mirror) Receive(msg any) {
 		m.missedRead(msg)
 	case flushGathered:
 		m.flushGathered()
+	case flushSignals:
+		m.flushSignals()
+	case expireTyping:
+		m.expireTyping()
+	case touched:
+		m.touched(msg)
+	case flushPresence:
+		m.flushPresence()
+	case presenceRead:
+		m.presenceRead(msg)
 	case askAgain:
 		if !m.live && !m.asking {
 			m.watch()
 		}
 	case kernel.Sweep:
-		if len(m.seats)+len(m.arrivals)+len(m.reading) == 0 {
+		if len(m.seats)+len(m.arrivals)+len(m.reading)+len(m.held) == 0 && !m.asking && m.signals.quiet() {
 			m.process.Stop()
 		}
 	}
@@ -141,6 +166,17 @@ func (m *Mirror) request(r *kernel.Request) {
 	case Detach:
 		c.Seat.gone = true
 		m.unseat(c.Seat)
+		m.hush(c.Seat.Socket)
+		m.lookAt(c.Seat.Account)
+		r.Reply(kernel.Done{}, nil)
+	case publishedDirect:
+		m.publishedDirect(r, c)
+	case Typing:
+		m.typing(r, c)
+	case Thinking:
+		m.thinking(r, c)
+	case Hush:
+		m.hush(c.Socket)
 		r.Reply(kernel.Done{}, nil)
 	default:
 		r.Reply(nil, kernel.ErrInternal)
@@ -201,7 +237,8 @@ func (m *Mirror) watched(w watched) {
 		return
 	}
 	m.live = true
-	if m.last == 0 {
+	if !m.begun {
+		m.begun = true
 		m.last = w.last
 		m.departed.from = w.last
 		m.ended = w.ended // its end is among what was before us
@@ -222,7 +259,7 @@ func (m *Mirror) unwatched(err error) {
 		a.request.Reply(nil, err)
 	}
 	m.arrivals, m.roll.waiting = nil, 0
-	if len(m.seats) > 0 && !m.ended {
+	if !m.deserted() && !m.ended {
 		time.AfterFunc(retryWatch, func() { m.process.Tell(askAgain{}) })
 	}
 }
@@ -267,6 +304,10 @@ func (m *Mirror) hand(events []persistence.Event) {
 		if !ok {
 			continue
 		}
+		if m.sides != nil {
+			w.InDM()
+		}
+		m.memberMoved(&w)
 		e := &Event{Name: w.Name, Data: w.Data, Seq: ev.Seq}
 		if w.Soft {
 			m.roll.stale = true
@@ -295,7 +336,7 @@ func (m *Mirror) hand(events []persistence.Event) {
 }
 
 func (m *Mirror) deliver(events []*Event) {
-	if len(events) == 0 || len(m.seats) == 0 {
+	if len(events) == 0 || m.deserted() {
 		return
 	}
 	meter := m.process.System().Meter
@@ -305,10 +346,8 @@ func (m *Mirror) deliver(events []*Event) {
 	if timed {
 		begun = time.Now()
 	}
-	for _, s := range m.seats {
-		s.Socket.Deliver(events...)
-	}
-	meter.FannedOut(len(events), len(m.seats))
+	n := m.each(func(_ string, s Socket) { s.Deliver(events...) })
+	meter.FannedOut(len(events), n)
 	if timed {
 		meter.FanOutTook(time.Since(begun))
 	}
@@ -326,12 +365,26 @@ func (m *Mirror) remember(e *Event) {
 	m.recent = append(m.recent, e)
 }
 
+// memberMoved keeps what is known of members up with an event.
+func (m *Mirror) memberMoved(w *agency.Wire) {
+	if w.Gone != "" {
+		m.signals.forget(w.Gone)
+		m.presence.left(w.Gone)
+		m.presence.turn(m, w.Gone, false)
+	}
+	if w.Came != "" {
+		m.presence.came(w.Came)
+		m.lookAt(w.Came)
+	}
+}
+
 // evict takes the seats of an account that is no member any more since an event.
 func (m *Mirror) evict(account string, seq uint64) {
-	left := leftEvent(m.agency)
+	left := Left(m.agency, m.sides != nil)
 	for _, s := range slices.Clone(m.seats) {
 		if s.Account == account && s.entered < seq {
 			m.unseat(s)
+			m.hush(s.Socket)
 			s.gone = true
 			s.Socket.Deliver(left)
 			s.Evicted(false)
@@ -349,6 +402,9 @@ func (m *Mirror) close() {
 		a.request.Reply(nil, errEnded())
 	}
 	m.seats, m.arrivals, m.roll.waiting = nil, nil, 0
+	m.signals.stop()
+	m.presence.stop()
+	m.signals, m.presence = signals{}, presence{}
 }
 
 func errEnded() error { return kernel.NotFound("there is no such agency") }
@@ -361,13 +417,15 @@ func (m *Mirror) seated(account string) bool {
 // EventAgencyLeft tells a socket that it is in a room no more (decision 27).
 const EventAgencyLeft = "agency-left"
 
-func leftEvent(agencyID string) *Event {
-	data, err := json.Marshal(map[string]string{"agencyId": agencyID, "agency_id": agencyID})
+// Left is the event for a socket that is in a room no more.
+func Left(agencyID string, dm bool) *Event {
+	data, err := json.Marshal(struct {
+		AgencyID  string `json:"agencyId"`
+		AgencyID2 string `json:"agency_id"`
+		DM        bool   `json:"dm,omitempty"`
+	}{agencyID, agencyID, dm})
 	if err != nil {
 		panic(err) // strings always encode
 	}
 	return &Event{Name: EventAgencyLeft, Data: data}
 }
-
-// Left is the event for a socket that leaves by its own will.
-func Left(agencyID string) *Event { return leftEvent(agencyID) }

@@ -36,16 +36,23 @@ type Session struct {
 	registry *Registry
 	commands Commands
 	process  *kernel.Process
-	who      account.Sender
-	id       string // of the login session or PAT
+	who      atomic.Pointer[account.Sender]
+	id       string       // of the login session or PAT
+	expires  atomic.Int64 // ms; 0: never
 	socket   Socket
 	rooms    []room
+	signals  []string     // agencies that were told of typing or thinking
+	resumed  *resumption  // while rooms are restored
+	joined   bool         // the client has sent join-agency
+	lost     atomic.Bool  // its connection was lost
 	detached atomic.Int32 // commands that are not waited for
 }
 
 type room struct {
 	agency string
 	seat   *mirror.Seat
+	taken  bool // the seat is
+	dm     bool
 }
 
 // Options of a session.
@@ -56,12 +63,15 @@ type Options struct {
 	Commands  Commands
 	Who       account.Sender
 	ID        string // of the login session or PAT
+	Expires   int64  // of the credential, ms; 0: never
 	Socket    Socket
 }
 
 // Open starts a session: CodeLimited when the account has MaxConnections already. Close ends it.
 func Open(o Options) (*Session, error) {
-	s := &Session{dir: o.Directory, registry: o.Registry, commands: o.Commands, who: o.Who, id: o.ID, socket: o.Socket}
+	s := &Session{dir: o.Directory, registry: o.Registry, commands: o.Commands, id: o.ID, socket: o.Socket}
+	s.who.Store(&o.Who)
+	s.expires.Store(o.Expires)
 	if err := o.Registry.add(s); err != nil {
 		return nil, err
 	}
@@ -69,14 +79,28 @@ func Open(o Options) (*Session, error) {
 	return s, nil
 }
 
-// Close ends the session; its rooms are left.
+// Close ends the session because its client wants that; its rooms are left.
 func (s *Session) Close() {
 	s.registry.remove(s)
 	s.process.Stop()
 }
 
-// Who returns the account.
-func (s *Session) Who() account.Sender { return s.who }
+// Lose ends the session because its connection was lost. Its rooms are kept for a while, for Resume.
+func (s *Session) Lose() {
+	s.lost.Store(true)
+	s.Close()
+}
+
+// Who returns the account, with the names that it has now.
+func (s *Session) Who() account.Sender { return *s.who.Load() }
+
+// Confirm notes what a second look at the credential has found after the session was opened: new names that came in
+// between have reached it in no other way.
+func (s *Session) Confirm(who account.Sender) {
+	if old := s.who.Load(); *old != who {
+		s.who.CompareAndSwap(old, &who)
+	}
+}
 
 // Do executes one operation. reply is called exactly once, from any goroutine, and must not block. The caller gives the
 // next operation only after the reply to the last.
@@ -87,10 +111,14 @@ func (s *Session) Start(*kernel.Process) {}
 
 // Stopped implements kernel.Behavior.
 func (s *Session) Stopped(cause error) {
+	s.keep(cause != nil || s.lost.Load())
 	for _, r := range s.rooms {
 		s.dir.Call(mirror.Ref(r.agency), mirror.Detach{Seat: r.seat}, func(any, error) {})
 	}
-	s.rooms = nil
+	for _, agency := range s.signals {
+		s.dir.Call(mirror.Ref(agency), mirror.Hush{Socket: s.socket}, func(any, error) {})
+	}
+	s.rooms, s.signals = nil, nil
 	if cause != nil {
 		s.socket.Restart()
 	}
@@ -105,7 +133,19 @@ func (s *Session) Receive(msg any) {
 		s.forget(m.seat)
 		if m.lost {
 			s.socket.Restart()
+			return
 		}
+		s.roomsChanged()
+	case entered:
+		s.entered(m)
+	case resume:
+		s.resume(m.rooms)
+	case comeBack:
+		s.comeBack()
+	case nudge:
+		s.nudge()
+	case signalled:
+		s.signalled(m)
 	}
 }
 
@@ -145,7 +185,12 @@ type (
 func (s *Session) execute(r *kernel.Request) {
 	switch op := r.Command.(type) {
 	case Join:
+		s.joined = true
 		s.join(r, op)
+	case Typing:
+		s.typing(r, op)
+	case Thinking:
+		s.thinking(r, op)
 	case Leave:
 		s.leave(r, op)
 	case Send:
@@ -153,13 +198,13 @@ func (s *Session) execute(r *kernel.Request) {
 			s.run(r, op)
 			return
 		}
-		s.dir.Call(agency.Ref(op.AgencyID), agency.Post{Who: s.who, NewMessage: op.Message}, r.Reply)
+		s.dir.Call(agency.Ref(op.AgencyID), agency.Post{Who: s.Who(), NewMessage: op.Message}, r.Reply)
 	case Edit:
-		s.dir.Call(agency.Ref(op.AgencyID), agency.EditMessage{Who: s.who, MessageID: op.MessageID, Content: op.Content}, r.Reply)
+		s.dir.Call(agency.Ref(op.AgencyID), agency.EditMessage{Who: s.Who(), MessageID: op.MessageID, Content: op.Content}, r.Reply)
 	case Delete:
-		s.dir.Call(agency.Ref(op.AgencyID), agency.DeleteMessage{Who: s.who, MessageID: op.MessageID}, r.Reply)
+		s.dir.Call(agency.Ref(op.AgencyID), agency.DeleteMessage{Who: s.Who(), MessageID: op.MessageID}, r.Reply)
 	case React:
-		s.dir.Call(agency.Ref(op.AgencyID), agency.React{Who: s.who, MessageID: op.MessageID, Emoji: op.Emoji, Remove: op.Remove}, r.Reply)
+		s.dir.Call(agency.Ref(op.AgencyID), agency.React{Who: s.Who(), MessageID: op.MessageID, Emoji: op.Emoji, Remove: op.Remove}, r.Reply)
 	default:
 		r.Reply(nil, fmt.Errorf("session: unknown operation %T", op))
 	}
@@ -186,10 +231,7 @@ func (s *Session) join(r *kernel.Request, op Join) {
 			r.Reply(nil, kernel.Fail(kernel.CodeLimited, "a connection can be in %d rooms at most; leave one first", MaxRooms))
 			return
 		}
-		seat = &mirror.Seat{Socket: s.socket, Account: s.who.ID}
-		seat.Evicted = func(lost bool) { s.process.Tell(evicted{seat, lost}) }
-		fresh = true
-		s.rooms = append(s.rooms, room{op.AgencyID, seat})
+		seat, fresh = s.newSeat(op.AgencyID), true
 	}
 	failed := func(err error) {
 		if fresh {
@@ -197,7 +239,7 @@ func (s *Session) join(r *kernel.Request, op Join) {
 		}
 		r.Reply(nil, err)
 	}
-	s.enter(op, seat, enterTries, func(v any, err error) {
+	s.enter(visit{Join: op, seat: seat, tries: enterTries}, func(v any, err error) {
 		if err != nil {
 			failed(err)
 			return
@@ -206,19 +248,57 @@ func (s *Session) join(r *kernel.Request, op Join) {
 	})
 }
 
+// newSeat makes a seat, which is to be taken.
+func (s *Session) newSeat(agencyID string) *mirror.Seat {
+	seat := &mirror.Seat{Socket: s.socket, Account: s.Who().ID}
+	seat.Evicted = func(lost bool) { s.process.Tell(evicted{seat, lost}) }
+	s.rooms = append(s.rooms, room{agency: agencyID, seat: seat})
+	return seat
+}
+
+// visit is a seat being taken.
+type visit struct {
+	Join
+	seat  *mirror.Seat
+	tries int
+	quiet bool // restored: the client has not asked
+}
+
+// entered says that a seat was taken.
+type entered struct {
+	visit
+	record agency.Record
+}
+
+func (s *Session) entered(e entered) {
+	for i := range s.rooms {
+		if r := &s.rooms[i]; r.seat == e.seat && !r.taken {
+			r.taken, r.dm = true, e.record.Kind == agency.DM
+			s.roomsChanged()
+		}
+	}
+	if e.quiet {
+		s.restored(&e.record)
+	}
+}
+
 // enter asks to be let in and takes the seat; once more when the room has changed too much in between.
-func (s *Session) enter(op Join, seat *mirror.Seat, tries int, reply func(any, error)) {
-	s.dir.Call(agency.Ref(op.AgencyID), agency.Enter{Who: s.who}, func(v any, err error) {
+func (s *Session) enter(i visit, reply func(any, error)) {
+	s.dir.Call(agency.Ref(i.AgencyID), agency.Enter{Who: s.Who(), Member: i.quiet}, func(v any, err error) {
 		if err != nil {
 			reply(nil, err)
 			return
 		}
 		e := v.(*agency.Entered)
-		attach := mirror.Attach{Seat: seat, Record: e.Record, Since: op.Since, Entered: e.Last}
-		s.dir.Call(mirror.Ref(op.AgencyID), attach, func(v any, err error) {
-			if errors.Is(err, mirror.ErrAskAgain) && tries > 1 {
-				s.enter(op, seat, tries-1, reply)
+		attach := mirror.Attach{Seat: i.seat, Record: e.Record, Since: i.Since, Entered: e.Last, Quiet: i.quiet}
+		s.dir.Call(mirror.Ref(i.AgencyID), attach, func(v any, err error) {
+			if errors.Is(err, mirror.ErrAskAgain) && i.tries > 1 {
+				i.tries--
+				s.enter(i, reply)
 				return
+			}
+			if err == nil {
+				s.process.Tell(entered{i, e.Record})
 			}
 			reply(v, err)
 		})
@@ -231,10 +311,12 @@ func (s *Session) leave(r *kernel.Request, op Leave) {
 		r.Reply(nil, kernel.Fail(kernel.CodeForbidden, "you have not joined this agency"))
 		return
 	}
+	dm := slices.ContainsFunc(s.rooms, func(r room) bool { return r.seat == seat && r.dm })
 	s.forget(seat)
+	s.roomsChanged()
 	s.dir.Call(mirror.Ref(op.AgencyID), mirror.Detach{Seat: seat}, func(v any, err error) {
 		if err == nil {
-			s.socket.Deliver(mirror.Left(op.AgencyID))
+			s.socket.Deliver(mirror.Left(op.AgencyID, dm))
 		}
 		r.Reply(v, err)
 	})

@@ -77,6 +77,9 @@ func (socketWire) goodbye() *conn.Frame {
 	return message(func(dst []byte) []byte { return socketio.AppendDisconnect(dst, socketio.Root) })
 }
 
+// farewell: a client that goes says so with a packet, and has left by then.
+func (socketWire) farewell(error) bool { return false }
+
 // socketClient reads Engine.IO packets.
 type socketClient struct{ *client }
 

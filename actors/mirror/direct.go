@@ -1,0 +1,85 @@
+package mirror
+
+import (
+	"slices"
+
+	"parley/actors/kernel"
+	"parley/persistence"
+)
+
+// Live knows the live connections of this process by account.
+type Live interface {
+	// Online reports whether an account has one.
+	Online(account string) bool
+	// Accounts returns those that have one, in no order.
+	Accounts() []string
+	// Sockets returns those of an account.
+	Sockets(account string) []Socket
+	// Restart closes those of an account so that they come back. It must not block.
+	Restart(account string)
+}
+
+// PublishDirect implements agency.Publisher. The mirror of a direct message hands its events to the connections of both
+// sides by account: an account with a thousand direct messages that connects costs nothing.
+func (o Outlet) PublishDirect(agencyID string, sides []string, after uint64, events []persistence.Event, taken func()) bool {
+	if o.Live == nil {
+		return false
+	}
+	ref := Ref(agencyID)
+	if !slices.ContainsFunc(sides, o.Live.Online) && !o.Local.Resident(ref) {
+		return false
+	}
+	// A call, unlike a message, is handed on when the mirror goes to sleep under it.
+	o.Local.Call(ref, publishedDirect{sides, after, events}, func(_ any, err error) {
+		if err == nil && taken != nil {
+			taken()
+		}
+	})
+	return true
+}
+
+// publishedDirect are committed events of a direct message; none says that its actor is a new one.
+type publishedDirect struct {
+	sides  []string
+	after  uint64 // what came up to here needs not be told any more
+	events []persistence.Event
+}
+
+// publishedDirect hands on what follows the last event. A mirror that has just woken begins where the agency says.
+func (m *Mirror) publishedDirect(r *kernel.Request, p publishedDirect) {
+	m.sides = p.sides
+	if !m.begun {
+		m.begun, m.last, m.departed.from = true, p.after, p.after
+		m.live = !m.asking
+	}
+	if len(p.events) > 0 {
+		m.published(published{p.events})
+		if !m.live && !m.asking {
+			m.watch()
+		}
+	}
+	r.Reply(kernel.Done{}, nil)
+}
+
+// each calls f with every connection that hears this room: those with a seat, and all others of a direct message's sides.
+func (m *Mirror) each(f func(account string, s Socket)) (n int) {
+	for _, s := range m.seats {
+		f(s.Account, s.Socket)
+	}
+	n = len(m.seats)
+	if m.conns == nil {
+		return n
+	}
+	for _, account := range m.sides {
+		for _, socket := range m.conns.Sockets(account) {
+			if !slices.ContainsFunc(m.seats, func(s *Seat) bool { return s.Socket == socket }) {
+				f(account, socket)
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// deserted reports whether nobody would hear an event.
+func (m *Mirror) deserted() bool { return len(m.seats) == 0 && len(m.sides) == 0 }

@@ -1,0 +1,130 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"parley/actors/agency"
+	"parley/actors/mirror"
+	"parley/actors/platform"
+)
+
+// nudgeAfter is how long a connection that came back may take to join by itself before it is told of its rooms
+// (clients.md 6.2).
+const nudgeAfter = 1500 * time.Millisecond
+
+type (
+	// resume says which rooms a connection is to get back.
+	resume struct{ rooms []string }
+	// comeBack says that the rooms of another connection by the same credential are to be had.
+	comeBack struct{}
+	nudge    struct{}
+)
+
+// resumption is what a connection that came back is told of if it does not join by itself.
+type resumption struct {
+	rooms []agency.Record
+	due   bool
+}
+
+// Resume gives the session the rooms of the last connection by the same credential, if that was lost a short while ago,
+// also in an earlier life of the server. The client is told nothing of it, except that, when it joins nothing by itself, it
+// gets agency-invited for each room but direct messages. It is called once, when the client is ready for events.
+func (s *Session) Resume(ctx context.Context) {
+	if list := s.registry.rooms.take(ctx, s.id, s.process.System().Now()); len(list) > 0 {
+		s.process.Tell(resume{list})
+	}
+}
+
+// comeBack resumes late: clients come back before it is noticed that they were gone.
+func (s *Session) comeBack() {
+	if s.joined || len(s.rooms) > 0 || s.resumed != nil {
+		return
+	}
+	if list := s.registry.rooms.recall(s.id, s.process.System().Now()); len(list) > 0 {
+		s.resume(list)
+	}
+}
+
+func (s *Session) resume(list []string) {
+	s.resumed = &resumption{}
+	time.AfterFunc(nudgeAfter, func() { s.process.Tell(nudge{}) })
+	for _, id := range list[:min(len(list), MaxRooms)] {
+		if s.room(id) != nil {
+			continue
+		}
+		seat := s.newSeat(id)
+		s.enter(visit{Join: Join{AgencyID: id}, seat: seat, tries: enterTries, quiet: true}, func(_ any, err error) {
+			if err != nil {
+				s.process.Tell(evicted{seat: seat})
+			}
+		})
+	}
+}
+
+// restored notes a room that the session has got back.
+func (s *Session) restored(r *agency.Record) {
+	switch {
+	case s.joined || r.Kind == agency.DM || s.resumed == nil:
+	case s.resumed.due:
+		s.invite(r)
+	default:
+		s.resumed.rooms = append(s.resumed.rooms, *r)
+	}
+}
+
+// nudge tells a client of its rooms that has not asked for any.
+func (s *Session) nudge() {
+	s.resumed.due = true
+	for i := range s.resumed.rooms {
+		if r := &s.resumed.rooms[i]; !s.joined && s.room(r.ID) != nil {
+			s.invite(r)
+		}
+	}
+	s.resumed.rooms = nil
+}
+
+func (s *Session) invite(r *agency.Record) {
+	s.socket.Deliver(&mirror.Event{Name: platform.EventAgencyInvited, Data: platform.Invitation(r)})
+}
+
+// roomIDs are the rooms in which the session has a seat.
+func (s *Session) roomIDs() []string {
+	ids := make([]string, 0, len(s.rooms))
+	for _, r := range s.rooms {
+		if r.taken {
+			ids = append(ids, r.agency)
+		}
+	}
+	return ids
+}
+
+// roomsChanged has the rooms written down.
+func (s *Session) roomsChanged() { s.registry.rooms.changed(s.id, s.roomIDs()) }
+
+// keep sees to the rooms at the end of the session: those of a lost connection wait for the next one.
+func (s *Session) keep(lost bool) {
+	others := s.registry.sameCredential(s)
+	switch {
+	case lost:
+		s.registry.rooms.lose(s.id, s.roomIDs(), s.process.System().Now())
+		for _, other := range others {
+			other.process.Tell(comeBack{})
+		}
+	case len(others) == 0:
+		s.registry.rooms.forget(s.id)
+	}
+}
+
+// sameCredential returns the other live sessions of a login session or PAT.
+func (r *Registry) sameCredential(s *Session) (list []*Session) {
+	if s.id == "" {
+		return nil
+	}
+	for _, other := range r.of(s.Who().ID) {
+		if other != s && other.id == s.id {
+			list = append(list, other)
+		}
+	}
+	return list
+}
