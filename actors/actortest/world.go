@@ -63,11 +63,11 @@ func (p *Publisher) Publish(id string, events []persistence.Event) bool {
 }
 
 // PublishDirect implements agency.Publisher.
-func (p *Publisher) PublishDirect(id string, sides []string, after uint64, events []persistence.Event, taken func()) bool {
+func (p *Publisher) PublishDirect(id string, sides []string, h *agency.Handed, events []persistence.Event) bool {
 	if len(events) > 0 && p.fail.CompareAndSwap(true, false) {
 		panic("scripted failure of a publisher")
 	}
-	return p.Outlet.PublishDirect(id, sides, after, events, taken)
+	return p.Outlet.PublishDirect(id, sides, h, events)
 }
 
 // FailNext makes the next hand-over of events panic, and with it the agency's actor, after it has answered.

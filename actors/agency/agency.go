@@ -42,10 +42,9 @@ type Publisher interface {
 	Publish(agency string, events []persistence.Event) bool
 	// Followed reports whether anybody there is interested.
 	Followed(agency string) bool
-	// PublishDirect is Publish for a direct message, whose events go to every live connection of its sides. Whoever takes
-	// them first reads in the log what came after a position. taken is called, from any goroutine, when they are in their hands;
-	// without events, nil. It reports false when no side is connected there.
-	PublishDirect(agency string, sides []string, after uint64, events []persistence.Event, taken func()) bool
+	// PublishDirect is Publish for a direct message, whose events go to every live connection of its sides. Whoever begins
+	// to deliver begins behind h, and moves h on. It reports false when no side is connected there.
+	PublishDirect(agency string, sides []string, h *Handed, events []persistence.Event) bool
 }
 
 // Ports is what an agency needs from outside.
@@ -69,8 +68,8 @@ type Agency struct {
 	marks    map[string]mark                      // reactions on their way to the store, by their keys there
 	words    wordIndex
 	grain    kernel.Grain
-	watched  bool   // some server here is interested in the events
-	handed   uint64 // of a direct message: what is in the hands of those who deliver it, or need not be
+	watched  bool // some server here is interested in the events
+	handed   *Handed
 	outgoing []persistence.Event
 }
 
@@ -79,16 +78,17 @@ var _ kernel.Entity = (*Agency)(nil)
 // Factory makes the actors of agencies.
 func Factory(p Ports) kernel.Factory {
 	return func(id string) kernel.Behavior {
-		return kernel.NewGrain(persistence.StreamAgency, id, func() kernel.Entity { return newAgency(p) })
+		h := &Handed{}
+		return kernel.NewGrain(persistence.StreamAgency, id, func() kernel.Entity { return newAgency(p, h) })
 	}
 }
 
-func newAgency(p Ports) *Agency {
+func newAgency(p Ports, h *Handed) *Agency {
 	members, _ := simplelru.NewLRU[string, MemberRecord](memberCache, nil)
 	recent, _ := simplelru.NewLRU[string, recentPost](postCache, nil)
 	bans, _ := simplelru.NewLRU[string, BanRecord](banCache, nil)
 	walls, _ := simplelru.NewLRU[uint64, *wall](wallCache, nil)
-	return &Agency{ports: p, members: members, recent: recent, bans: bans, walls: walls, marks: map[string]mark{}}
+	return &Agency{ports: p, handed: h, members: members, recent: recent, bans: bans, walls: walls, marks: map[string]mark{}}
 }
 
 // Load implements kernel.Entity.
@@ -120,11 +120,7 @@ func (a *Agency) Ready(g kernel.Grain) {
 }
 
 // Notice implements kernel.Entity.
-func (a *Agency) Notice(_ kernel.Grain, msg any) {
-	if m, ok := msg.(handedOver); ok {
-		a.handed = max(a.handed, m.upTo)
-	}
-}
+func (a *Agency) Notice(kernel.Grain, any) {}
 
 // Settled implements kernel.Entity: what one round of commits made goes out as one envelope.
 func (a *Agency) Settled() {

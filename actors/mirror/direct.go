@@ -3,6 +3,7 @@ package mirror
 import (
 	"slices"
 
+	"parley/actors/agency"
 	"parley/actors/kernel"
 	"parley/persistence"
 )
@@ -21,7 +22,7 @@ type Live interface {
 
 // PublishDirect implements agency.Publisher. The mirror of a direct message hands its events to the connections of both
 // sides by account: an account with a thousand direct messages that connects costs nothing.
-func (o Outlet) PublishDirect(agencyID string, sides []string, after uint64, events []persistence.Event, taken func()) bool {
+func (o Outlet) PublishDirect(agencyID string, sides []string, h *agency.Handed, events []persistence.Event) bool {
 	if o.Live == nil {
 		return false
 	}
@@ -30,18 +31,14 @@ func (o Outlet) PublishDirect(agencyID string, sides []string, after uint64, eve
 		return false
 	}
 	// A call, unlike a message, is handed on when the mirror goes to sleep under it.
-	o.Local.Call(ref, publishedDirect{sides, after, events}, func(_ any, err error) {
-		if err == nil && taken != nil {
-			taken()
-		}
-	})
+	o.Local.Call(ref, publishedDirect{sides, h, events}, func(any, error) {})
 	return true
 }
 
 // publishedDirect are committed events of a direct message; none says that its actor is a new one.
 type publishedDirect struct {
 	sides  []string
-	after  uint64 // what came up to here needs not be told any more
+	handed *agency.Handed
 	events []persistence.Event
 }
 
@@ -49,14 +46,13 @@ type publishedDirect struct {
 func (m *Mirror) publishedDirect(r *kernel.Request, p publishedDirect) {
 	m.sides = p.sides
 	if !m.begun {
-		m.begun, m.last, m.departed.from = true, p.after, p.after
+		m.begun, m.last = true, p.handed.Load()
+		m.departed.from = m.last
 		m.live = !m.asking
 	}
-	if len(p.events) > 0 {
-		m.published(published{p.events})
-		if !m.live && !m.asking {
-			m.watch()
-		}
+	m.handed = p.handed
+	if m.published(published{p.events}); !m.live && !m.asking {
+		m.watch()
 	}
 	r.Reply(kernel.Done{}, nil)
 }

@@ -70,6 +70,7 @@ type Mirror struct {
 	process *kernel.Process
 	agency  string
 	sides   []string // the accounts of a direct message
+	handed  *agency.Handed
 
 	seats    []*Seat
 	begun    bool   // last is known
@@ -330,6 +331,9 @@ func (m *Mirror) hand(events []persistence.Event) {
 		}
 	}
 	m.deliver(out)
+	if m.handed != nil {
+		m.handed.Reach(m.last)
+	}
 	if m.ended {
 		m.close()
 	}

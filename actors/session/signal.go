@@ -52,7 +52,7 @@ func (s *Session) signal(r *kernel.Request, agencyID string, on bool, what any) 
 	switch {
 	case on && !known && len(s.signals) >= MaxRooms:
 		r.Reply(nil, kernel.Fail(kernel.CodeLimited, "a connection can type and think in %d rooms at most", MaxRooms))
-	case seated, known:
+	case seated, known && !on:
 		if on {
 			s.signalled(signalled{agencyID})
 		}
