@@ -323,3 +323,13 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 		}
 	}
 }
+
+// Documents reads a collection.
+func (w *World) Documents(collection string) []persistence.Document {
+	w.T.Helper()
+	rows, err := w.Store.Documents(context.Background(), collection, persistence.Range{})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return rows
+}

@@ -261,3 +261,10 @@ func (s *scribe) stop() {
 		s.log.Warn(fmt.Sprintf("rooms of %d connections were not written", left))
 	}
 }
+
+// Kept says until when the rooms of a lost connection are kept; zero for none.
+func (r *Registry) Kept(id string) time.Time {
+	r.rooms.mu.Lock()
+	defer r.rooms.mu.Unlock()
+	return r.rooms.lost[id].until
+}

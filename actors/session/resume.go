@@ -38,7 +38,7 @@ func (s *Session) Resume(ctx context.Context) {
 
 // comeBack resumes late: clients come back before it is noticed that they were gone.
 func (s *Session) comeBack() {
-	if s.joined || len(s.rooms) > 0 || s.resumed != nil {
+	if s.joined || s.resumed != nil {
 		return
 	}
 	if list := s.registry.rooms.recall(s.id, s.process.System().Now()); len(list) > 0 {
@@ -90,6 +90,8 @@ func (s *Session) invite(r *agency.Record) {
 
 // roomIDs are the rooms in which the session has a seat.
 func (s *Session) roomIDs() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	ids := make([]string, 0, len(s.rooms))
 	for _, r := range s.rooms {
 		if r.taken {
@@ -104,6 +106,9 @@ func (s *Session) roomsChanged() { s.registry.rooms.changed(s.id, s.roomIDs()) }
 
 // keep sees to the rooms at the end of the session: those of a lost connection wait for the next one.
 func (s *Session) keep(lost bool) {
+	if s.kept.Swap(true) {
+		return
+	}
 	others := s.registry.sameCredential(s)
 	switch {
 	case lost:

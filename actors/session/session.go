@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"parley/actors/account"
@@ -40,11 +41,12 @@ type Session struct {
 	id       string       // of the login session or PAT
 	expires  atomic.Int64 // ms; 0: never
 	socket   Socket
+	mu       sync.Mutex // of rooms: the actor alone adds and removes them
 	rooms    []room
 	signals  []string     // agencies that were told of typing or thinking
 	resumed  *resumption  // while rooms are restored
 	joined   bool         // the client has sent join-agency
-	lost     atomic.Bool  // its connection was lost
+	kept     atomic.Bool  // its end has been seen to
 	detached atomic.Int32 // commands that are not waited for
 }
 
@@ -87,7 +89,7 @@ func (s *Session) Close() {
 
 // Lose ends the session because its connection was lost. Its rooms are kept for a while, for Resume.
 func (s *Session) Lose() {
-	s.lost.Store(true)
+	s.keep(true)
 	s.Close()
 }
 
@@ -111,7 +113,9 @@ func (s *Session) Start(*kernel.Process) {}
 
 // Stopped implements kernel.Behavior.
 func (s *Session) Stopped(cause error) {
-	s.keep(cause != nil || s.lost.Load())
+	s.keep(cause != nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, r := range s.rooms {
 		s.dir.Call(mirror.Ref(r.agency), mirror.Detach{Seat: r.seat}, func(any, error) {})
 	}
@@ -211,16 +215,37 @@ func (s *Session) execute(r *kernel.Request) {
 }
 
 func (s *Session) room(agencyID string) *mirror.Seat {
-	for _, r := range s.rooms {
-		if r.agency == agencyID {
-			return r.seat
-		}
+	r, _ := s.at(agencyID)
+	return r.seat
+}
+
+// at finds a room in which the session is or wants to be.
+func (s *Session) at(agencyID string) (room, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.rooms, func(r room) bool { return r.agency == agencyID })
+	if i < 0 {
+		return room{}, false
 	}
-	return nil
+	return s.rooms[i], true
 }
 
 func (s *Session) forget(seat *mirror.Seat) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.rooms = slices.DeleteFunc(s.rooms, func(r room) bool { return r.seat == seat })
+}
+
+// take notes that a seat was taken. It reports whether that is news.
+func (s *Session) take(seat *mirror.Seat, dm bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.rooms, func(r room) bool { return r.seat == seat })
+	if i < 0 || s.rooms[i].taken {
+		return false
+	}
+	s.rooms[i].taken, s.rooms[i].dm = true, dm
+	return true
 }
 
 // join asks the agency first, which knows who may enter, and then takes a seat at its mirror here.
@@ -252,6 +277,8 @@ func (s *Session) join(r *kernel.Request, op Join) {
 func (s *Session) newSeat(agencyID string) *mirror.Seat {
 	seat := &mirror.Seat{Socket: s.socket, Account: s.Who().ID}
 	seat.Evicted = func(lost bool) { s.process.Tell(evicted{seat, lost}) }
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.rooms = append(s.rooms, room{agency: agencyID, seat: seat})
 	return seat
 }
@@ -271,12 +298,7 @@ type entered struct {
 }
 
 func (s *Session) entered(e entered) {
-	for i := range s.rooms {
-		if r := &s.rooms[i]; r.seat == e.seat && !r.taken {
-			r.taken, r.dm = true, e.record.Kind == agency.DM
-			s.roomsChanged()
-		}
-	}
+	s.roomsChanged()
 	if e.quiet {
 		s.restored(&e.record)
 	}
@@ -297,7 +319,7 @@ func (s *Session) enter(i visit, reply func(any, error)) {
 				s.enter(i, reply)
 				return
 			}
-			if err == nil {
+			if err == nil && s.take(i.seat, e.Record.Kind == agency.DM) {
 				s.process.Tell(entered{i, e.Record})
 			}
 			reply(v, err)
@@ -306,17 +328,16 @@ func (s *Session) enter(i visit, reply func(any, error)) {
 }
 
 func (s *Session) leave(r *kernel.Request, op Leave) {
-	seat := s.room(op.AgencyID)
-	if seat == nil {
+	here, is := s.at(op.AgencyID)
+	if !is {
 		r.Reply(nil, kernel.Fail(kernel.CodeForbidden, "you have not joined this agency"))
 		return
 	}
-	dm := slices.ContainsFunc(s.rooms, func(r room) bool { return r.seat == seat && r.dm })
-	s.forget(seat)
+	s.forget(here.seat)
 	s.roomsChanged()
-	s.dir.Call(mirror.Ref(op.AgencyID), mirror.Detach{Seat: seat}, func(v any, err error) {
+	s.dir.Call(mirror.Ref(op.AgencyID), mirror.Detach{Seat: here.seat}, func(v any, err error) {
 		if err == nil {
-			s.socket.Deliver(mirror.Left(op.AgencyID, dm))
+			s.socket.Deliver(mirror.Left(op.AgencyID, here.dm))
 		}
 		r.Reply(v, err)
 	})

@@ -48,11 +48,11 @@ func (s *Session) thinking(r *kernel.Request, op Thinking) {
 // signal hands a signal to the room's mirror, after asking whether the account is a member unless it has a seat there.
 func (s *Session) signal(r *kernel.Request, agencyID string, on bool, what any) {
 	known := slices.Contains(s.signals, agencyID)
-	seated := slices.ContainsFunc(s.rooms, func(r room) bool { return r.agency == agencyID && r.taken })
+	here, _ := s.at(agencyID)
 	switch {
 	case on && !known && len(s.signals) >= MaxRooms:
 		r.Reply(nil, kernel.Fail(kernel.CodeLimited, "a connection can type and think in %d rooms at most", MaxRooms))
-	case seated, known && !on:
+	case here.taken, known && !on:
 		if on {
 			s.signalled(signalled{agencyID})
 		}
