@@ -64,11 +64,12 @@ func hears(t *testing.T, w *actortest.World, by *platform.Identity, room string,
 
 // The ends of a server's life that a client survives.
 func TestRoomsComeBack(t *testing.T) {
-	for name, between := range map[string]func(w *actortest.World){
-		"at once":         func(*actortest.World) {},
-		"after a restart": func(w *actortest.World) { w.Restart() },
-		"after a crash": func(w *actortest.World) {
+	for name, between := range map[string]func(w *actortest.World, lose func()){
+		"at once":         func(_ *actortest.World, lose func()) { lose() },
+		"after a restart": func(w *actortest.World, lose func()) { lose(); w.Restart() },
+		"after a crash": func(w *actortest.World, lose func()) {
 			w.Eventually("documents", func() bool { w.Watch.Note(); return len(w.Documents("seats")) > 0 })
+			lose()
 			w.Crash()
 		},
 	} {
@@ -87,10 +88,7 @@ func TestRoomsComeBack(t *testing.T) {
 				do(t, s, session.Join{AgencyID: room})
 			}
 			w.Eventually("all joined", func() bool { return len(socket.Named(mirror.EventAgencyJoined)) == 4 })
-			if name == "at once" {
-				s.Lose()
-			}
-			between(w)
+			between(w, s.Lose)
 			if err := w.Platform.Kick(ctx, ann, kicked, bob.ID, ""); err != nil {
 				t.Fatal(err)
 			}
@@ -189,6 +187,7 @@ func TestForgottenRooms(t *testing.T) {
 	s, _ := w.Connect(ann)
 	do(t, s, session.Join{AgencyID: room})
 	w.Eventually("a document", func() bool { w.Watch.Note(); return len(w.Documents("seats")) == 1 })
+	s.Lose()
 	w.Crash()
 	w.Clock.Advance(session.KeepRooms + time.Second)
 	w.Watch.Look()
