@@ -62,10 +62,11 @@ func (m *Mirror) each(f func(account string, s Socket)) (n int) {
 	for _, s := range m.seats {
 		f(s.Account, s.Socket)
 	}
-	n = len(m.seats)
-	if m.conns == nil {
-		return n
-	}
+	return len(m.seats) + m.eachDirect(f)
+}
+
+// eachDirect is each for those without a seat.
+func (m *Mirror) eachDirect(f func(account string, s Socket)) (n int) {
 	for _, account := range m.sides {
 		for _, socket := range m.conns.Sockets(account) {
 			if !slices.ContainsFunc(m.seats, func(s *Seat) bool { return s.Socket == socket }) {
