@@ -30,7 +30,8 @@ type Attach struct {
 	// Entered is the position of the log at which the account was found to be a member; 0: it is not checked whether the
 	// membership has ended since. With ErrAskAgain it has to be found out once more.
 	Entered uint64
-	// Quiet takes the seat without agency-joined: the client has not asked (clients.md 6.2).
+	// Quiet takes the seat without agency-joined, since the client has not asked (clients.md 6.2): what came after Since
+	// comes as if the seat had been there. If the client asks later, it is not told of that again.
 	Quiet bool
 }
 
@@ -92,28 +93,42 @@ func (m *Mirror) admit(a *arrival) {
 		return
 	}
 	if a.Since != nil && !a.lost && !a.more {
-		switch {
+		switch end := m.owed(a.Seat); {
 		case *a.Since > m.last:
 			a.lost = true // from another life of the agency
-		case !a.read && *a.Since < m.last:
+		case !a.read && *a.Since < end:
 			m.readMissed(a, *a.Since)
 			return
-		case a.read && a.upTo < m.last && !m.addRecent(a):
+		case a.read && a.upTo < end && !m.addRecent(a):
 			m.readMissed(a, a.upTo)
 			return
 		}
 	}
-	if !a.more {
+	if !a.more || a.Quiet {
 		a.Seat.entered = max(a.Seat.entered, a.Entered)
 		m.seat(a.Seat)
 		m.presence.came(a.Seat.Account)
 		m.lookAt(a.Seat.Account)
 	}
-	if !a.Quiet {
+	if a.Quiet {
+		a.Seat.quiet = *a.Since
+		a.Seat.Socket.Deliver(a.missed...)
+	} else {
 		a.Seat.Socket.Deliver(m.joined(a))
 		m.tellThoughts(a.Seat.Socket)
+		if !a.more {
+			a.Seat.quiet = 0
+		}
 	}
 	a.request.Reply(kernel.Done{}, nil)
+}
+
+// owed is the position of the log up to which a socket that asks has to be told what it missed: the rest it has got.
+func (m *Mirror) owed(s *Seat) uint64 {
+	if s.quiet > 0 && s.index > 0 {
+		return s.quiet
+	}
+	return m.last
 }
 
 // addRecent completes an arrival's list with events that came while the log was read, if they are still remembered.
@@ -141,7 +156,7 @@ type missedRead struct {
 
 // readMissed reads the log of what a client does not know yet.
 func (m *Mirror) readMissed(a *arrival, since uint64) {
-	store, until, have := m.process.System().Store, m.last, len(a.missed)
+	store, until, have := m.process.System().Store, m.owed(a.Seat), len(a.missed)
 	room := room{m.agency, m.sides != nil}
 	m.reading[a] = struct{}{}
 	ok := m.process.System().Read(func() {

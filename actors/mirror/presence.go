@@ -249,15 +249,14 @@ func memberViews(ctx context.Context, store persistence.Store, agencyID string, 
 	return views, nil
 }
 
-// collectOnline finds the members with a live connection: among the members of a small agency, among the connections when
-// it has more members than there are of those.
+// collectOnline finds the members with a live connection: among the members of an agency of up to countPage, among the
+// connections of a larger one.
 func collectOnline(ctx context.Context, store persistence.Store, id string, live Live) (online []string, err error) {
-	connected := live.Accounts()
-	rows, err := store.Documents(ctx, persistence.CollectionMember, persistence.Range{Prefix: id + "/", Limit: min(len(connected), countPage) + 1})
+	rows, err := store.Documents(ctx, persistence.CollectionMember, persistence.Range{Prefix: id + "/", Limit: countPage + 1})
 	if err != nil {
 		return nil, fmt.Errorf("read who is online: %w", err)
 	}
-	if len(rows) <= min(len(connected), countPage) {
+	if len(rows) <= countPage {
 		for _, d := range rows {
 			if account := d.Key[len(id)+1:]; live.Online(account) {
 				online = append(online, account)
@@ -265,7 +264,7 @@ func collectOnline(ctx context.Context, store persistence.Store, id string, live
 		}
 		return online, nil
 	}
-	for _, account := range connected {
+	for _, account := range live.Accounts() {
 		_, err := store.Document(ctx, persistence.CollectionMember, persistence.Key(id, account))
 		switch {
 		case err == nil:

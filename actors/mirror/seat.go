@@ -15,6 +15,8 @@ type Seat struct {
 
 	entered uint64 // set by the mirror: a departure up to here was before its account came
 
+	quiet uint64 // set by the mirror: what came after it was delivered without an agency-joined; 0: it had one
+
 	gone  bool // set by the mirror: it was left or taken away and is never taken again
 	index int  // in seats, plus one; 0: not seated
 }

@@ -2,12 +2,17 @@ package session
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"parley/actors/agency"
 	"parley/actors/mirror"
 	"parley/actors/platform"
 )
+
+// holdFor is how long a connection that came back may take to join by itself before its rooms are restored: what comes in
+// between comes then, or is among what it missed if it asks for that.
+const holdFor = 500 * time.Millisecond
 
 // nudgeAfter is how long a connection that came back may take to join by itself before it is told of its rooms
 // (clients.md 6.2).
@@ -18,13 +23,22 @@ type (
 	resume struct{ rooms []string }
 	// comeBack says that the rooms of another connection by the same credential are to be had.
 	comeBack struct{}
+	settle   struct{}
 	nudge    struct{}
+	// found says that the account is still a member of a room.
+	found struct {
+		agency string
+		last   uint64 // of its log when the connection came back
+	}
 )
 
 // resumption is what a connection that came back is told of if it does not join by itself.
 type resumption struct {
-	rooms []agency.Record
-	due   bool
+	list    []string // all of them
+	found   []found  // to be restored
+	settled bool     // rooms that are found are restored at once
+	rooms   []agency.Record
+	due     bool
 }
 
 // Resume gives the session the rooms of the last connection by the same credential, if that was lost a short while ago,
@@ -47,25 +61,58 @@ func (s *Session) comeBack() {
 }
 
 func (s *Session) resume(list []string) {
-	s.resumed = &resumption{}
+	list = list[:min(len(list), MaxRooms)]
+	s.mu.Lock()
+	s.resumed = &resumption{list: list}
+	s.mu.Unlock()
+	time.AfterFunc(holdFor, func() { s.process.Tell(settle{}) })
 	time.AfterFunc(nudgeAfter, func() { s.process.Tell(nudge{}) })
-	for _, id := range list[:min(len(list), MaxRooms)] {
-		if s.room(id) != nil {
-			continue
-		}
-		seat := s.newSeat(id)
-		s.enter(visit{Join: Join{AgencyID: id}, seat: seat, tries: enterTries, quiet: true}, func(_ any, err error) {
-			if err != nil {
-				s.process.Tell(evicted{seat: seat})
+	for _, id := range list {
+		s.dir.Call(agency.Ref(id), agency.Enter{Who: s.Who(), Member: true}, func(v any, err error) {
+			if e, ok := v.(*agency.Entered); ok && err == nil && e.Record.Kind != agency.DM { // those come without a seat
+				s.process.Tell(found{id, e.Last})
 			}
 		})
 	}
 }
 
+// found notes a room that can be restored.
+func (s *Session) found(f found) {
+	if s.resumed.settled {
+		s.restore(f)
+		return
+	}
+	s.resumed.found = append(s.resumed.found, f)
+}
+
+func (s *Session) settle() {
+	s.mu.Lock()
+	s.resumed.list = nil
+	s.mu.Unlock()
+	s.resumed.settled = true
+	for _, f := range s.resumed.found {
+		s.restore(f)
+	}
+	s.resumed.found = nil
+}
+
+// restore takes the seat in a room that the client has not joined by itself meanwhile.
+func (s *Session) restore(f found) {
+	if s.room(f.agency) != nil || len(s.rooms) >= MaxRooms {
+		return
+	}
+	seat := s.newSeat(f.agency)
+	s.enter(visit{Join: Join{AgencyID: f.agency, Since: &f.last}, seat: seat, tries: enterTries, quiet: true}, func(_ any, err error) {
+		if err != nil {
+			s.process.Tell(evicted{seat: seat})
+		}
+	})
+}
+
 // restored notes a room that the session has got back.
 func (s *Session) restored(r *agency.Record) {
 	switch {
-	case s.joined || r.Kind == agency.DM || s.resumed == nil:
+	case s.joined:
 	case s.resumed.due:
 		s.invite(r)
 	default:
@@ -88,7 +135,7 @@ func (s *Session) invite(r *agency.Record) {
 	s.socket.Deliver(&mirror.Event{Name: platform.EventAgencyInvited, Data: platform.Invitation(r)})
 }
 
-// roomIDs are the rooms in which the session has a seat.
+// roomIDs are the rooms in which the session has a seat, or is to have one again.
 func (s *Session) roomIDs() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,6 +143,14 @@ func (s *Session) roomIDs() []string {
 	for _, r := range s.rooms {
 		if r.taken {
 			ids = append(ids, r.agency)
+		}
+	}
+	if s.resumed == nil {
+		return ids
+	}
+	for _, id := range s.resumed.list {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
 	return ids

@@ -146,6 +146,10 @@ func (s *Session) Receive(msg any) {
 		s.resume(m.rooms)
 	case comeBack:
 		s.comeBack()
+	case found:
+		s.found(m)
+	case settle:
+		s.settle()
 	case nudge:
 		s.nudge()
 	case signalled:
