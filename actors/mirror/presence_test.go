@@ -53,7 +53,9 @@ func follow(t testing.TB, s *actortest.Socket) *roomState {
 			r.count = d.MemberCount
 			switch d.Change {
 			case "joined":
-				r.members[d.Member.ID] = r.members[d.Member.ID]
+				if _, is := r.members[d.Member.ID]; !is {
+					r.members[d.Member.ID] = false
+				}
 			case "left", "kicked", "banned":
 				delete(r.members, d.Member.ID)
 			}

@@ -133,5 +133,5 @@ func (m *Mirror) typingEvent(who *account.Sender, on bool) *Event {
 	if err != nil {
 		panic(err) // strings always encode
 	}
-	return &Event{Name: EventTyping, Data: data, Fleeting: true}
+	return &Event{Name: EventTyping, Data: data, Fleeting: on}
 }

@@ -125,9 +125,9 @@ func (w *Watch) notePresence(ctx context.Context) {
 	for i := range w.Registry.shards {
 		sh := &w.Registry.shards[i]
 		sh.Lock()
-		touched := sh.touched
-		if len(touched) > 0 {
-			sh.touched = map[string]struct{}{}
+		var touched map[string]struct{}
+		if len(sh.touched) > 0 {
+			touched, sh.touched = sh.touched, map[string]struct{}{}
 		}
 		sh.Unlock()
 		for account := range touched {
