@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -257,9 +256,6 @@ func (s *scribe) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
 	defer cancel()
 	s.write(ctx)
-	if left := len(s.keeper.dirty); left > 0 {
-		s.log.Warn(fmt.Sprintf("rooms of %d connections were not written", left))
-	}
 }
 
 // Kept says until when the rooms of a lost connection are kept; zero for none.
