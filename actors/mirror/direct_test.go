@@ -180,6 +180,20 @@ func TestDirectMessagesComeOnce(t *testing.T) {
 	}
 }
 
+// A mirror that fails no longer knows who has got what: all connections of a direct message's sides come back.
+func TestDirectMirrorFailure(t *testing.T) {
+	w := actortest.New(t)
+	ann, bob := w.User("ann"), w.User("bob")
+	dm := openDM(t, w, ann, bob)
+	_, one := w.Connect(ann)
+	_, two := w.Connect(bob)
+	two.FailNext()
+	w.Post(ann, dm, "hello")
+	w.Eventually("restarts", func() bool { return one.Restarts() == 1 && two.Restarts() == 1 })
+	m := w.Post(ann, dm, "again")
+	w.Eventually("the next message", func() bool { list := logged(two); return len(list) > 0 && list[len(list)-1] == m.Seq })
+}
+
 // An account with a thousand direct messages connects like any other, and hears each of them.
 func TestManyDirectMessages(t *testing.T) {
 	w := actortest.New(t)

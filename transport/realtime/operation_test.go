@@ -27,6 +27,9 @@ func TestOperationsDecode(t *testing.T) {
 		{"delete-message", ` {"agencyId":"a","messageId":"m"}`, session.Delete{AgencyID: "a", MessageID: "m"}},
 		{"react-message", `{"agencyId":"a","messageId":"m","emoji":"👍"}`, session.React{AgencyID: "a", MessageID: "m", Emoji: "👍"}},
 		{"remove-reaction", `{"agency_id":"a","message_id":"m","emoji":":x:"}`, session.React{AgencyID: "a", MessageID: "m", Emoji: ":x:", Remove: true}},
+		{"typing", `{"agency_id":"a","typing":true}`, session.Typing{AgencyID: "a", Typing: true}},
+		{"agent-thinking", `{"agencyId":"a","thinking":false,"agentId":"somebody","username":5}`, session.Thinking{AgencyID: "a"}},
+		{"agent-thinking", `{"agencyId":"a","thinking":true,"status":"x"}`, session.Thinking{AgencyID: "a", Thinking: true, Status: "x"}},
 	} {
 		got, err := operations[tc.event].decode([]byte(tc.data))
 		if err != nil || !reflect.DeepEqual(got, tc.want) {
@@ -54,6 +57,11 @@ func TestOperationsRefuseWithTheField(t *testing.T) {
 		{"delete-message", `{"messageId":"a"}`, "agencyId is required"},
 		{"react-message", `{"agencyId":"a","emoji":"👍"}`, "messageId is required"},
 		{"remove-reaction", `{"agencyId":"a","messageId":"m","emoji":1}`, "emoji must be a string, not a number"},
+		{"typing", `{"agencyId":"a"}`, "typing is required"},
+		{"typing", `{"typing":true}`, "agencyId is required"},
+		{"typing", `{"agencyId":"a","typing":"yes"}`, "typing must be a boolean, not a string"},
+		{"agent-thinking", `{"agencyId":"a","status":"x"}`, "thinking is required"},
+		{"agent-thinking", `{"agencyId":"a","thinking":true,"status":1}`, "status must be a string, not a number"},
 	} {
 		got, err := operations[tc.event].decode([]byte(tc.data))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
