@@ -44,6 +44,8 @@ func init() {
 		{name: "agent-run-error", decode: decodeRunError},
 		{name: "agent-run-interrupt", decode: decodeInterrupt},
 		{name: "agent-run-permission-response", decode: decodePermissionResponse},
+		{name: "typing", decode: decodeTyping},
+		{name: "agent-thinking", decode: decodeThinking},
 	} {
 		operations[op.name] = op
 	}
@@ -218,4 +220,42 @@ func unknownOperation(name string) error {
 		name = name[:shown]
 	}
 	return kernel.Invalid("unknown event %s", fmt.Sprintf("%q", name))
+}
+
+func decodeTyping(data []byte) (any, error) {
+	var d struct {
+		target
+		Typing *bool `json:"typing"`
+	}
+	if err := decode(data, &d); err != nil {
+		return nil, err
+	}
+	id, err := d.agency()
+	if err == nil && d.Typing == nil {
+		err = kernel.Invalid("typing is required")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return session.Typing{AgencyID: id, Typing: *d.Typing}, nil
+}
+
+// decodeThinking reads what an agent does. Who it is is known: what the event says of that is not read.
+func decodeThinking(data []byte) (any, error) {
+	var d struct {
+		target
+		Thinking *bool  `json:"thinking"`
+		Status   string `json:"status"`
+	}
+	if err := decode(data, &d); err != nil {
+		return nil, err
+	}
+	id, err := d.agency()
+	if err == nil && d.Thinking == nil {
+		err = kernel.Invalid("thinking is required")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return session.Thinking{AgencyID: id, Thinking: *d.Thinking, Status: d.Status}, nil
 }

@@ -134,12 +134,15 @@ var rawSteps = []rawStep{
 
 // liveEvents are what a client can hear.
 var liveEvents = map[string]string{
-	"agency-joined":    "agencyId, agency, members (200 at most), memberCount, seq; after since also recovered, missed, more",
+	"agency-joined":    "agencyId, agency, members (200 at most, each with online), memberCount, onlineCount, seq; after since also recovered, missed, more",
 	"message":          "id, seq, agency_id, content, type, metadata, sender_id, sender_username, sender_display_name, sender_type, reactions, dm?, reply_to?, created_at",
 	"message-edited":   "agencyId, messageId, content, metadata, edited_at, seq",
 	"message-deleted":  "agencyId, messageId, seq",
 	"reaction-updated": "agencyId, messageId, emoji, count, user, added, seq",
 	"members-updated":  "agencyId, change (joined, left, kicked, banned, role), member, memberCount",
+	"member-presence":  "agencyId, online (members), offline (ids), onlineCount: who came and went in the last second; with more than 500 online the number alone",
+	"typing":           "agencyId, user, typing",
+	"agent-status":     "agencyId, agentId, username, displayName, thinking, status",
 	"agency-invited":   "agencyId, agency: you were added to an agency; join it",
 	"agency-updated":   "agencyId, agency",
 	"agency-deleted":   "agencyId",
