@@ -86,6 +86,10 @@ func (m *Mirror) admit(a *arrival) {
 		a.request.Reply(nil, kernel.Fail(kernel.CodeUnavailable, "the room was left while it was joined; join again"))
 		return
 	}
+	if a.Quiet && a.Seat.index != 0 { // the client has asked meanwhile and was told all
+		a.request.Reply(kernel.Done{}, nil)
+		return
+	}
 	if err := m.departed.check(a.Seat.Account, a.Entered); err != nil {
 		a.request.Reply(nil, err)
 		return

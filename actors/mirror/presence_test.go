@@ -140,6 +140,13 @@ func TestRoomStateEqualsSnapshot(t *testing.T) {
 	wg.Wait()
 	newcomer, fresh := w.Connect(ann)
 	var want string
+	defer func() {
+		for i, s := range watchers {
+			if got := follow(t, s).String(); t.Failed() && got != want {
+				t.Errorf("watcher %d knows %s, a newcomer %s", i, got, want)
+			}
+		}
+	}()
 	w.Eventually("all know the same", func() bool {
 		w.Watch.Note()
 		enter(t, newcomer, fresh, room, nil)

@@ -8,6 +8,7 @@ import (
 
 	"parley/actors/actortest"
 	"parley/actors/agency"
+	"parley/actors/kernel"
 	"parley/actors/mirror"
 	"parley/actors/platform"
 	"parley/actors/session"
@@ -221,5 +222,41 @@ func TestRecoveryBehindTheTrim(t *testing.T) {
 	trim(22)
 	if j := enter(t, s, socket, room, at(15)); *j.Recovered {
 		t.Errorf("recovered from an empty log: %+v", j)
+	}
+}
+
+// TestQuietSeatComesTooLate: a room that is given back to a connection that has asked for it meanwhile brings nothing twice.
+func TestQuietSeatComesTooLate(t *testing.T) {
+	w := actortest.New(t)
+	ann := w.User("ann")
+	room := w.Room(ann, "Room", false)
+	entered, err := kernel.Ask[*agency.Entered](ctx, w.Local, agency.Ref(room), agency.Enter{Who: ann.Sender})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		w.Post(ann, room, fmt.Sprint(i))
+	}
+	socket := &actortest.Socket{}
+	seat := &mirror.Seat{Socket: socket, Account: ann.ID, Evicted: func(bool) {}}
+	attach := func(quiet bool) {
+		t.Helper()
+		_, err := kernel.Ask[kernel.Done](ctx, w.Local, mirror.Ref(room), mirror.Attach{Seat: seat, Record: entered.Record, Since: at(entered.Last), Quiet: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	attach(false)
+	attach(true)
+	w.Post(ann, room, "3")
+	w.Eventually("the live message", func() bool { return len(socket.Named(agency.EventMessage)) > 0 })
+	if got := socket.Named(agency.EventMessage); len(got) != 1 || !strings.Contains(string(got[0].Data), `"content":"3"`) {
+		t.Errorf("%d messages, the first %s", len(got), got[0].Data)
+	}
+	if got := socket.Named(mirror.EventAgencyJoined); len(got) != 1 || strings.Count(string(got[0].Data), `"event":"message"`) != 3 {
+		t.Errorf("%d answers, %s", len(got), got[0].Data)
+	}
+	if _, err := kernel.Ask[kernel.Done](ctx, w.Local, mirror.Ref(room), mirror.Detach{Seat: seat}); err != nil {
+		t.Error(err)
 	}
 }

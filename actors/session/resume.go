@@ -12,7 +12,7 @@ import (
 
 // holdFor is how long a connection that came back may take to join by itself before its rooms are restored: what comes in
 // between comes then, or is among what it missed if it asks for that.
-const holdFor = 500 * time.Millisecond
+const holdFor = time.Second
 
 // nudgeAfter is how long a connection that came back may take to join by itself before it is told of its rooms
 // (clients.md 6.2).

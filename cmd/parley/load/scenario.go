@@ -29,7 +29,7 @@ var scenarios = []scenario{
 		{"connections", "160"}, {"rooms", "1"}, {"per-account", "1"}, {"posters", "150"}, {"posters-leave", "true"}, {"rate", "5500"},
 	}},
 	{"storm", "10,000 connections in 100 rooms are dropped at once and come back, 200 others post and listen on", [][2]string{
-		{"connections", "10200"}, {"rooms", "100"}, {"per-account", "20"}, {"posters", "200"}, {"rate", "200"}, {"duration", "25s"}, {"storm", "10s"},
+		{"connections", "10200"}, {"rooms", "100"}, {"per-account", "20"}, {"posters", "200"}, {"rate", "200"}, {"duration", "25s"}, {"storm", "10s"}, {"own-sessions", "true"},
 	}},
 	{"slow-readers", "100 connections of a busy room stop reading: they are cut off and the others notice nothing", [][2]string{
 		{"connections", "600"}, {"rooms", "1"}, {"per-account", "1"}, {"posters", "25"}, {"rate", "500"}, {"size", "1000"}, {"duration", "40s"}, {"slow", "100"},
