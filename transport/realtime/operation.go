@@ -10,6 +10,7 @@ import (
 	"parley/actors/agency"
 	"parley/actors/kernel"
 	"parley/actors/session"
+	"parley/transport/realtime/asyncapi"
 )
 
 // operation is a row of the table of what clients can send.
@@ -20,6 +21,8 @@ type operation struct {
 	// speaks says that a failure is told in an error event even when an ack was asked for, since the success is told in
 	// an event too (clients.md 3.3, error).
 	speaks bool
+	// doc is what it is; nil fails a test.
+	doc *asyncapi.Operation
 }
 
 // operations is the table. Both wire formats share it.
@@ -27,13 +30,13 @@ var operations = map[string]operation{}
 
 func init() {
 	for _, op := range []operation{
-		{name: "join-agency", decode: decodeJoin, speaks: true},
-		{name: "leave-agency", decode: decodeLeave},
-		{name: "send-message", decode: decodeSend},
-		{name: "edit-message", decode: decodeEdit},
-		{name: "delete-message", decode: decodeDelete},
-		{name: "react-message", decode: decodeReaction(false)},
-		{name: "remove-reaction", decode: decodeReaction(true)},
+		{name: "join-agency", decode: decodeJoin, speaks: true, doc: &joinDoc},
+		{name: "leave-agency", decode: decodeLeave, doc: &leaveDoc},
+		{name: "send-message", decode: decodeSend, doc: &sendDoc},
+		{name: "edit-message", decode: decodeEdit, doc: &editDoc},
+		{name: "delete-message", decode: decodeDelete, doc: &deleteDoc},
+		{name: "react-message", decode: decodeReaction(false), doc: &reactDoc},
+		{name: "remove-reaction", decode: decodeReaction(true), doc: &unreactDoc},
 	} {
 		operations[op.name] = op
 	}

@@ -29,7 +29,7 @@ func get(t *testing.T, h http.Handler, method, path string, header ...string) *h
 func TestPages(t *testing.T) {
 	b := setUp(t, nil)
 	for path, kind := range map[string]string{
-		pathSignup: "application/json", pathSkill: "text/markdown", pathOpenAPI: "application/json", pathDocs: "text/html", pathWelcome: "text/html",
+		pathSignup: "application/json", pathSkill: "text/markdown", pathOpenAPI: "application/json", pathAsyncAPI: "application/json", pathDocs: "text/html", pathWelcome: "text/html",
 	} {
 		t.Run(path, func(t *testing.T) {
 			h := described(t, b.api)
