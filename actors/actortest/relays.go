@@ -21,19 +21,21 @@ func (r *Relayed) Field(name string) string {
 	return text
 }
 
-// Relays keeps what runs hand to rooms.
+// Relays keeps what runs hand to rooms, and passes it on.
 type Relays struct {
 	mu     sync.Mutex
 	events []Relayed
+	next   run.Room
 }
 
 var _ run.Room = (*Relays)(nil)
 
 // Relay implements run.Room.
-func (r *Relays) Relay(agency, event string, data []byte) {
+func (r *Relays) Relay(agency string, e *run.Relayed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.events = append(r.events, Relayed{agency, event, data})
+	r.events = append(r.events, Relayed{agency, e.Name, e.Data})
+	r.next.Relay(agency, e)
 }
 
 // Take returns what came since the last Take.
@@ -43,4 +45,11 @@ func (r *Relays) Take() []Relayed {
 	taken := r.events
 	r.events = nil
 	return taken
+}
+
+// pass says where events go on to.
+func (r *Relays) pass(to run.Room) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next = to
 }

@@ -119,6 +119,7 @@ func (w *World) start() {
 	w.Local.Register(account.Kind, account.Factory(account.Ports{Revoker: w.Registry, Sealer: sealer}))
 	w.Local.Register(agency.ActorKind, agency.Factory(agency.Ports{Publisher: w.Publisher}))
 	w.Local.Register(mirror.Kind, mirror.Factory(w.Local))
+	w.Relays.pass(w.Publisher)
 	w.Local.Register(run.ActorKind, run.Factory(run.Ports{Room: w.Relays, Agents: w.Registry, Directory: w.Local}))
 	w.Platform = w.NewPlatform()
 	w.open = true
@@ -254,6 +255,7 @@ func (w *World) Connect(id *platform.Identity) (*session.Session, *Socket) {
 	if err != nil {
 		w.T.Fatalf("%s connects: %v", id.Username, err)
 	}
+	s.Welcomed()
 	w.T.Cleanup(s.Close)
 	return s, socket
 }

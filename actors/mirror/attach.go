@@ -69,9 +69,7 @@ func (m *Mirror) admitArrivals() {
 	}
 	arrivals := m.arrivals
 	m.arrivals = nil
-	for _, a := range arrivals {
-		m.admit(a)
-	}
+	m.showRuns(arrivals)
 }
 
 // admit seats one socket, after reading what it missed.
@@ -100,11 +98,17 @@ func (m *Mirror) admit(a *arrival) {
 			return
 		}
 	}
+	if m.runs.list == nil { // outdated while the log was read
+		m.showRuns([]*arrival{a})
+		return
+	}
 	if !a.more {
 		a.Seat.entered = max(a.Seat.entered, a.Entered)
 		m.seat(a.Seat)
+		m.arrived++
+		a.Seat.arrived = m.arrived
 	}
-	a.Seat.Socket.Deliver(m.joined(a))
+	a.Seat.Socket.Deliver(append([]*Event{m.joined(a)}, m.runs.news...)...)
 	a.request.Reply(kernel.Done{}, nil)
 }
 
@@ -232,8 +236,10 @@ func (m *Mirror) joined(a *arrival) *Event {
 		Recovered   *bool           `json:"recovered,omitempty"`
 		Missed      *[]missed       `json:"missed,omitempty"`
 		More        bool            `json:"more,omitempty"`
+		Runs        json.RawMessage `json:"runs"`
+		MoreRuns    bool            `json:"moreRuns,omitempty"`
 	}{AgencyID: m.agency, AgencyID2: m.agency, Members: m.roll.members, MemberCount: max(a.Record.MemberCount, m.roll.count),
-		Seq: m.last, More: a.more,
+		Seq: m.last, More: a.more, Runs: m.runs.list, MoreRuns: m.runs.more,
 		Agency: map[string]any{"id": a.Record.ID, "name": a.Record.NameFor(a.Seat.Account), "slug": a.Record.Slug, "is_private": a.Record.Private}}
 	if a.Since != nil {
 		recovered := !a.lost

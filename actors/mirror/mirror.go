@@ -9,6 +9,7 @@ import (
 
 	"parley/actors/agency"
 	"parley/actors/kernel"
+	"parley/actors/run"
 	"parley/persistence"
 )
 
@@ -55,6 +56,7 @@ type Seat struct {
 	Evicted func(lost bool)
 
 	entered uint64 // set by the mirror: a departure up to here was before its account came
+	arrived uint64 // set by the mirror: counts its coming into the room among those of all
 
 	gone  bool // set by the mirror: it was left or taken away and is never taken again
 	index int  // in seats, plus one; 0: not seated
@@ -79,6 +81,10 @@ type Mirror struct {
 	gather   gather
 	departed departed
 	fanOuts  uint64 // so far
+
+	arrived uint64 // sockets that came into the room so far
+	runs    runs
+	relays  relays
 }
 
 // Factory makes mirrors.
@@ -94,7 +100,8 @@ func (m *Mirror) Start(p *kernel.Process) { m.process = p }
 // Stopped implements kernel.Behavior.
 func (m *Mirror) Stopped(cause error) {
 	m.gather.stop()
-	for _, a := range m.arrivals {
+	m.relays.stop()
+	for _, a := range slices.Concat(m.arrivals, m.runs.waiting) {
 		a.request.Reply(nil, kernel.ErrUnavailable)
 	}
 	for a := range m.reading {
@@ -123,12 +130,18 @@ func (m *Mirror) Receive(msg any) {
 		m.missedRead(msg)
 	case flushGathered:
 		m.flushGathered()
+	case *run.Relayed:
+		m.relay(msg)
+	case runsRead:
+		m.runsRead(msg)
+	case flushPutOff:
+		m.flushPutOff()
 	case askAgain:
 		if !m.live && !m.asking {
 			m.watch()
 		}
 	case kernel.Sweep:
-		if len(m.seats)+len(m.arrivals)+len(m.reading) == 0 {
+		if len(m.seats) == 0 && !m.arriving() {
 			m.process.Stop()
 		}
 	}

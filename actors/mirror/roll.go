@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +78,7 @@ func (m *Mirror) onlineAccounts() []string {
 	for _, s := range m.seats[:min(len(m.seats), 4*maxRoll)] {
 		add(s.Account, max(maxRoll-len(m.arrivals), maxRoll/2))
 	}
-	for _, a := range m.arrivals { // who is about to be online finds itself
+	for _, a := range slices.Concat(m.arrivals, m.runs.waiting) { // who is about to be online finds itself
 		add(a.Seat.Account, maxRoll)
 	}
 	return list
@@ -167,9 +168,7 @@ func (m *Mirror) rollRead(r rollRead) {
 		m.arrivals = append(ready, m.arrivals...)
 	default:
 		m.roll = roll{members: r.members, count: r.count, readAt: time.Now(), large: r.large, stale: m.roll.stale}
-		for _, a := range ready {
-			m.admit(a)
-		}
+		m.showRuns(ready)
 	}
 	m.admitArrivals()
 }

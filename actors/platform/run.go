@@ -39,20 +39,6 @@ func (p *Platform) ActRun(ctx context.Context, id *Identity, runID string, what 
 	return p.tell(ctx, run.Ref(runID), run.Act{Who: id.Sender, What: what})
 }
 
-// RemindAgent repeats to an agent that has connected what it may have missed of its open runs.
-func (p *Platform) RemindAgent(ctx context.Context, id *Identity) error {
-	rows, err := p.Store.Documents(ctx, persistence.CollectionAgentRunning, persistence.Range{Prefix: id.ID + "/", Limit: runPage})
-	if err != nil {
-		return kernel.AsError(err)
-	}
-	for _, r := range rows {
-		if err := p.tell(ctx, run.Ref(strings.TrimPrefix(r.Key, id.ID+"/")), run.Remind{}); err != nil && !gone(err) {
-			return err
-		}
-	}
-	return nil
-}
-
 // RunQuery selects runs of an agency.
 type RunQuery struct {
 	Limit, Offset int    // Limit 0 means DefaultRuns

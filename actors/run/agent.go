@@ -23,7 +23,7 @@ func (r *Run) asAgent(t *kernel.Turn, who account.Sender, leave, next func()) {
 	case r.s.State == "" || r.s.Agent.ID != who.ID:
 		t.Fail(errNoRun())
 	case r.s.State != Running:
-		t.Fail(errEnded())
+		t.Fail(ErrEnded)
 	case t.Now().UnixMilli()-r.member < memberFor.Milliseconds():
 		r.heard = max(r.heard, t.Now().UnixMilli())
 		next()

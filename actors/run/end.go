@@ -23,13 +23,13 @@ const (
 // Complete ends a run well, or as interrupted if it was stopped before. The first end counts.
 type Complete struct {
 	Summary    string
-	Transcript json.RawMessage // an array; anything else counts as none, and the server's own record stands in
+	Transcript Transcript // without one the server's own record stands in
 }
 
 // Fail ends a run with an error.
 type Fail struct {
 	Error      string
-	Transcript json.RawMessage // as for Complete
+	Transcript Transcript // as for Complete
 }
 
 func (r *Run) complete(t *kernel.Turn, c Complete) {
@@ -44,17 +44,17 @@ func (r *Run) fail(t *kernel.Turn, c Fail) {
 	r.end(t, ending{State: Failed, Error: agency.CutText(c.Error, MaxSummary)}, c.Transcript, func() { t.Reply(kernel.Done{}) })
 }
 
-// end commits the end of a run with its transcript, and tells the room before it answers.
-func (r *Run) end(t *kernel.Turn, e ending, transcript json.RawMessage, answer func()) {
+// end commits the end of a run with its transcript, answers, and tells the room.
+func (r *Run) end(t *kernel.Turn, e ending, transcript Transcript, answer func()) {
 	_, at := t.Next()
 	var c kernel.Change
-	sent, ok := CutTranscript(transcript, MaxTranscript)
+	ok := transcript != nil
 	name, kind, f := EventComplete, "complete", fields{"summary": e.Summary}
 	if e.State == Failed {
 		name, kind, f = EventError, "error", fields{"message": e.Error}
 	}
 	if e.Sent = ok; ok {
-		c.Documents = append(r.dropEntries(), persistence.DocumentOp{Collection: persistence.CollectionTranscript, Key: r.s.ID, Data: sent})
+		c.Documents = append(r.dropEntries(), persistence.DocumentOp{Collection: persistence.CollectionTranscript, Key: r.s.ID, Data: transcript})
 	} else {
 		doc := r.entry(at, kind, f)
 		e.Bytes = len(doc) + 1
@@ -68,11 +68,14 @@ func (r *Run) end(t *kernel.Turn, e ending, transcript json.RawMessage, answer f
 		told = fields{"error": e.Error, "status": e.State, "transcript": json.RawMessage("[]")}
 	}
 	if ok {
-		told["transcript"] = json.RawMessage(sent)
+		told["transcript"] = json.RawMessage(transcript)
 	}
+	prompts := r.s.pending()
 	t.Commit(c, func() {
-		r.relay(name, told)
+		r.grown = nil
 		answer()
+		r.relayFates(prompts)
+		r.relay(name, told)
 	}, nil)
 }
 

@@ -101,11 +101,11 @@ func documents(rec *Record) []persistence.DocumentOp {
 	}
 }
 
-// note commits something that happened, tells of it when it is durable, and answers.
+// note commits something that happened, answers when it is durable, and tells of it.
 func (r *Run) note(t *kernel.Turn, n note, kind string, f fields, tell func()) {
 	r.commit(t, n, kind, f, nil, func() {
+		t.Reply(kernel.Done{}) // first: an ack comes before the events that it causes
 		tell()
-		t.Reply(kernel.Done{})
 	})
 }
 

@@ -41,12 +41,20 @@ func (r *Run) interrupt(t *kernel.Turn, who account.Sender, c Interrupt) {
 		kind = "" // once more, to an agent that did not hear
 	}
 	f := fields{"action": c.Action, "message": c.Message, "by": who.Username}
+	var prompts []string
+	if n.Stop {
+		prompts = r.s.pending()
+	}
 	r.note(t, n, kind, f, func() {
 		told := fields{"action": c.Action}
 		if c.Message != "" {
 			told["message"] = c.Message
 		}
 		r.deliver(EventInterrupt, told)
+		if n.Stop { // the room sees that the run is to stop, and not the order, which is the agent's alone (clients.md 7.2)
+			r.relayFates(prompts)
+			r.relay(EventStatus, fields{"status": r.s.LastStatus, "stopping": true})
+		}
 	})
 }
 
@@ -117,7 +125,7 @@ func (r *Run) asModerator(t *kernel.Turn, who account.Sender, leave, next func()
 		case !may.moderates:
 			t.Fail(kernel.Forbidden("only the agent's owner, a moderator of the agency or the member whose message triggered the run can do this"))
 		case r.s.State != Running:
-			t.Fail(errEnded())
+			t.Fail(ErrEnded)
 		default:
 			next()
 		}

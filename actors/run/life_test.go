@@ -1,7 +1,6 @@
 package run_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -145,13 +144,21 @@ func TestPermissions(t *testing.T) {
 			t.Errorf("%s is %+v", p, got)
 		}
 	}
+	s.Relays.Take()
 	s.must(s.act(s.boss, id, run.Interrupt{Action: run.Stop}))
 	if got := state("open"); got.Status != run.Cancelled || got.Decision != nil {
 		t.Errorf("after the stop: %+v", got)
 	}
+	if told := s.Relays.Take(); names(told) != "permission status" || told[0].Field("permissionId") != "open" || told[0].Field("status") != "cancelled" {
+		t.Errorf("after the stop the room heard %s", names(told))
+	}
 	actortest.Wants(t, "a cancelled one", s.act(s.asker, id, run.Answer{PermissionID: "open", Decision: "approve"}), kernel.CodeTaken)
 	s.does(id, run.Ask{ID: "late"})
 	s.does(id, run.Complete{Summary: "stopped"})
+	if told := s.Relays.Take(); names(told) != "permission permission complete" || told[0].Field("status") != "pending" || told[1].Field("status") != "expired" ||
+		told[2].Field("status") != "interrupted" {
+		t.Errorf("after the end the room heard %s", names(told))
+	}
 	if got := state("late"); got.Status != run.Expired || s.detail(id).Status != run.Interrupted {
 		t.Errorf("after the end: %+v", got)
 	}
@@ -184,8 +191,8 @@ func TestRemind(t *testing.T) {
 	s.does(other, run.Complete{})
 	s.Restart()
 	_, socket := s.Connect(s.bot)
-	s.must(s.Platform.RemindAgent(ctx, s.bot))
-	s.must(s.Platform.RemindAgent(ctx, s.rob))
+	s.Connect(s.rob)
+	s.Eventually("the reminder", func() bool { return len(socket.Named(run.EventAnswer)) > 0 })
 	stops, answers := socket.Named(run.EventInterrupt), socket.Named(run.EventAnswer)
 	if len(stops) != 1 || len(answers) != 1 || !strings.Contains(string(answers[0].Data), `"new"`) || !strings.Contains(string(stops[0].Data), id) {
 		t.Errorf("%d stops, %d answers", len(stops), len(answers))
@@ -211,7 +218,7 @@ func TestOwnRecordIsBounded(t *testing.T) {
 		s.does(id, run.Status{Text: fmt.Sprint(i)})
 	}
 	s.Sleep(run.Ref(id))
-	s.does(id, run.Complete{Transcript: json.RawMessage(`null`)})
+	s.does(id, run.Complete{Transcript: run.ReadTranscript([]byte(`null`))})
 	d = s.detail(id)
 	if got := strings.Fields(kinds(t, d.Transcript)); len(got) != run.MaxEntries+2 || got[run.MaxEntries] != "truncated" || got[run.MaxEntries+1] != "complete" {
 		t.Errorf("%d entries", len(got))
@@ -255,6 +262,7 @@ func TestAgentIsGone(t *testing.T) {
 	s.Clock.Advance(run.GoneFor)
 	_, _ = s.Connect(s.rob)
 	watch(run.Failed)
+	s.told(id)
 	d := s.detail(id)
 	if *d.Error != string(run.Gone) || kinds(t, d.Transcript) != "start error" {
 		t.Errorf("%+v, %s", d.View, d.Transcript)
@@ -351,7 +359,7 @@ func TestEndsOfOthers(t *testing.T) {
 	s := set(t, false)
 	_, _ = s.Connect(s.bot)
 	done, open, robs := s.start(), s.start(), uuid.NewString()
-	s.does(done, run.Complete{Transcript: json.RawMessage(`[{"type":"own"}]`)})
+	s.does(done, run.Complete{Transcript: run.ReadTranscript([]byte(`[{"type":"own"}]`))})
 	s.must(s.Platform.StartRun(ctx, s.rob, robs, s.room, ""))
 	s.does(open, run.ToolCall{ID: "1", Tool: "t"})
 	s.must(s.Platform.DeleteAgent(ctx, s.owner, s.rob.ID))

@@ -1,7 +1,6 @@
 package run_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -98,7 +97,7 @@ func (m *model) step(s *stage, id string, r *rand.Rand) (fine bool, code kernel.
 		}
 		c := run.Complete{Summary: "x"}
 		if m.sent = !ended && r.IntN(2) == 0 || ended && m.sent; m.sent {
-			c.Transcript = json.RawMessage(`[{"type":"own"}]`)
+			c.Transcript = run.ReadTranscript([]byte(`[{"type":"own"}]`))
 		}
 		note("complete")
 		err = s.act(s.bot, id, c)

@@ -37,7 +37,7 @@ func (r *Run) ask(t *kernel.Turn, c Ask) {
 		return
 	case len(r.s.Permissions) >= MaxPermissions:
 		err = kernel.Fail(kernel.CodeLimited, "a run can ask for %d permissions", MaxPermissions)
-	case r.s.open() >= MaxPending:
+	case len(r.s.pending()) >= MaxPending:
 		err = kernel.Fail(kernel.CodeLimited, "a run can have %d open requests for permission", MaxPending)
 	}
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *Run) ask(t *kernel.Turn, c Ask) {
 	p := Permission{ID: c.ID, Action: agency.CutText(c.Action, MaxAction), Description: agency.CutText(c.Description, MaxDescription), State: Pending, AskedAt: at}
 	f := fields{"permissionId": p.ID, "action": p.Action, "description": p.Description}
 	r.note(t, note{Agent: true, Permission: &p}, "permission-request", f, func() {
-		r.relay(EventPermission, fields{"permissionId": c.ID, "action": c.Action, "description": c.Description})
+		r.relay(EventPermission, fields{"permissionId": c.ID, "action": c.Action, "description": c.Description, "status": Pending})
 	})
 }
 
@@ -84,7 +84,25 @@ func (r *Run) answer(t *kernel.Turn, who account.Sender, c Answer) {
 		p.State = Approved
 	}
 	f := fields{"permissionId": p.ID, "decision": p.Decision, "message": p.Message, "by": who.Username}
-	r.note(t, note{Permission: &p}, "permission-response", f, func() { r.deliverAnswer(p) })
+	r.note(t, note{Permission: &p}, "permission-response", f, func() {
+		r.deliverAnswer(p)
+		told := fields{"permissionId": p.ID, "action": p.Action, "status": p.State, "decision": p.Decision, "answeredBy": who.ID, "answeredByUsername": who.Username}
+		if p.Message != "" {
+			told["message"] = p.Message
+		}
+		r.relay(EventPermission, told)
+	})
+}
+
+// relayFates tells the room what has become of requests that nobody will answer any more. It is the event of the request
+// once more, with another status: the agents' clients listen to the event of the answer, and would take it for a no.
+func (r *Run) relayFates(prompts []string) {
+	for _, id := range prompts {
+		if i := r.s.permission(id); i >= 0 {
+			p := &r.s.Permissions[i]
+			r.relay(EventPermission, fields{"permissionId": p.ID, "action": p.Action, "status": p.State})
+		}
+	}
 }
 
 func (r *Run) answerAgain(t *kernel.Turn, who account.Sender, c Answer, p Permission) {
@@ -103,7 +121,7 @@ func (r *Run) deliverAnswer(p Permission) {
 	r.deliver(EventAnswer, f)
 }
 
-// Remind repeats to an agent that has come back what it may have missed: a stop, and the answers of the last while. Clients
+// Remind repeats to an agent that has connected what it may have missed: a stop, and the answers of the last while. Clients
 // ignore what they know (clients.md 3.3). It answers with kernel.Done.
 type Remind struct{}
 

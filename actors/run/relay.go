@@ -24,18 +24,64 @@ const (
 // (decision 31).
 const MaxRelay = 256 << 10
 
-// relay tells the room, with the identity that the server knows (clients.md 3.2).
+// ShortRelay is what an event is shortened to, in bytes of JSON, for a room whose agent has used up what it may send there.
+const ShortRelay = 4 << 10
+
+// Relayed is an event on its way to a room.
+type Relayed struct {
+	Name       string
+	Run, Agent string
+	Data       []byte // JSON object of at most about MaxRelay
+	Short      []byte // the same in about ShortRelay, where Data is longer
+	// Shown says that a fresh look at the open runs shows what the event tells.
+	Shown bool
+	// Grows is the message that has grown, nil for all events but those of streams.
+	Grows *Grows
+}
+
+// Grows is a step of a stream. Steps that belong together can be told as one.
+type Grows struct {
+	MessageID string
+	Done      bool
+	Added     string // what has come since the last step; empty when Data has the whole text
+	// Longer makes the event's data with another text in the place of Added; nil when Data has the whole text.
+	Longer func(added string) []byte
+	// Whole makes the event's data with the whole text, for those who have not seen its beginning. It is nil where Data has
+	// it already, or where nobody knows it.
+	Whole func() []byte
+}
+
+// relay tells the room.
 func (r *Run) relay(name string, f fields) {
 	if r.ports.Room == nil {
 		return
 	}
+	e := r.relayed(name, f)
+	e.Shown = name == EventStart || name == EventStatus || name == EventPermission || name == EventComplete || name == EventError
+	r.ports.Room.Relay(r.s.AgencyID, e)
+}
+
+func (r *Run) relayed(name string, f fields) *Relayed {
+	f = r.signed(f)
+	e := &Relayed{Name: name, Run: r.s.ID, Agent: r.s.Agent.ID, Data: shorten(f, MaxRelay)}
+	if len(e.Data) > ShortRelay {
+		if _, ok := f["transcript"]; ok {
+			f["transcript"], f["truncated"] = json.RawMessage("[]"), true
+		}
+		e.Short = shorten(f, ShortRelay)
+	}
+	return e
+}
+
+// signed returns what is told with the identity that the server knows (clients.md 3.2).
+func (r *Run) signed(f fields) fields {
 	e := make(fields, len(f)+6)
 	for k, v := range f {
 		e[k] = v
 	}
 	e["runId"], e["agencyId"], e["agency_id"] = r.s.ID, r.s.AgencyID, r.s.AgencyID
 	e["agentId"], e["username"], e["displayName"] = r.s.Agent.ID, r.s.Agent.Username, r.s.Agent.DisplayName
-	r.ports.Room.Relay(r.s.AgencyID, name, shorten(e, MaxRelay))
+	return e
 }
 
 // deliver tells the agent.

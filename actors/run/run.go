@@ -40,8 +40,8 @@ func IsID(id string) bool {
 // Room carries events of runs to those who are in an agency. They are not part of its log: who is not there misses them,
 // and reads the run instead.
 type Room interface {
-	// Relay hands over one event; data is a JSON object. It must not block.
-	Relay(agency, event string, data []byte)
+	// Relay hands over one event. It must not block.
+	Relay(agency string, e *Relayed)
 }
 
 // Agents carries events to the live connections of an account.
@@ -65,6 +65,7 @@ type Run struct {
 	member int64                 // when the agent was last found to be a member, ms
 	heard  int64                 // when the agent was last heard of, ms
 	stored int64                 // the same as far as it is stored
+	grown  map[string]*growth    // what the room has seen of the streams that are not done
 }
 
 var _ kernel.Entity = (*Run)(nil)
@@ -142,8 +143,8 @@ func (r *Run) Handle(t *kernel.Turn, command any) {
 // errNoRun is also the answer about a run that the caller may not see, or not feed (decision 3).
 func errNoRun() error { return kernel.NotFound("there is no such run") }
 
-// errEnded answers whatever would change a run after its end.
-func errEnded() error { return kernel.Fail(kernel.CodeTaken, "this run has ended") }
+// ErrEnded answers whatever would change a run after its end.
+var ErrEnded = kernel.Fail(kernel.CodeTaken, "this run has ended")
 
 // Fulfil removes an outbox entry whose work is done. It answers with kernel.Done, also for a run that is gone.
 type Fulfil struct{ Entry string }

@@ -1,7 +1,6 @@
 package run_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,104 +16,6 @@ import (
 	"parley/actors/run"
 	"parley/persistence"
 )
-
-var ctx = context.Background()
-
-// stage is a room with all who have to do with a run.
-type stage struct {
-	*actortest.World
-	room                                                string
-	boss, mod, owner, asker, member, stranger, bot, rob *platform.Identity
-	trigger                                             *agency.Message
-}
-
-// set makes a room whose owner is boss; bot is owner's agent and rob an agent of its own, both members, as is owner.
-func set(t testing.TB, private bool) *stage {
-	t.Helper()
-	return over(actortest.New(t), private)
-}
-
-func over(w *actortest.World, private bool) *stage {
-	w.T.Helper()
-	s := &stage{World: w}
-	for name, id := range map[string]**platform.Identity{"boss": &s.boss, "mod": &s.mod, "owner": &s.owner, "asker": &s.asker,
-		"member": &s.member, "stranger": &s.stranger} {
-		*id = w.User(name)
-	}
-	s.room = w.Room(s.boss, "Room", private)
-	w.Join(s.room, s.mod, s.owner, s.asker, s.member)
-	_, err := w.Platform.SetRole(ctx, s.boss, s.room, s.mod.ID, "moderator")
-	s.must(err)
-	s.bot, s.rob = s.agent("bot"), s.agent("rob")
-	s.trigger = w.Post(s.asker, s.room, "@bot do it")
-	s.Relays.Take()
-	return s
-}
-
-// agent makes an agent of owner's in the room.
-func (s *stage) agent(name string) *platform.Identity {
-	s.T.Helper()
-	p, _, err := s.Platform.CreateAgent(ctx, s.owner, platform.NewAgent{Name: name, AgencyID: s.room})
-	s.must(err)
-	return &platform.Identity{Sender: p.Sender(), Session: "s-" + name}
-}
-
-func (s *stage) must(err error) {
-	s.T.Helper()
-	if err != nil {
-		s.T.Fatal(err)
-	}
-}
-
-// start begins a run of bot's that asker triggered.
-func (s *stage) start() string {
-	s.T.Helper()
-	id := uuid.NewString()
-	s.must(s.Platform.StartRun(ctx, s.bot, id, s.room, s.trigger.ID))
-	return id
-}
-
-func (s *stage) act(who *platform.Identity, id string, what any) error {
-	return s.Platform.ActRun(ctx, who, id, what)
-}
-
-// does is act of bot's that succeeds.
-func (s *stage) does(id string, what any) {
-	s.T.Helper()
-	if err := s.act(s.bot, id, what); err != nil {
-		s.T.Fatalf("%T: %v", what, err)
-	}
-}
-
-// detail reads a run as boss.
-func (s *stage) detail(id string) *platform.RunDetail {
-	s.T.Helper()
-	d, err := s.Platform.Run(ctx, s.boss, id)
-	s.must(err)
-	return d
-}
-
-// kinds are the types of a transcript's entries.
-func kinds(t testing.TB, transcript []byte) string {
-	t.Helper()
-	var list []struct{ Type string }
-	if err := json.Unmarshal(transcript, &list); err != nil {
-		t.Fatalf("%v in %.300s", err, transcript)
-	}
-	names := make([]string, len(list))
-	for i, e := range list {
-		names[i] = e.Type
-	}
-	return strings.Join(names, " ")
-}
-
-func names(events []actortest.Relayed) string {
-	list := make([]string, len(events))
-	for i, e := range events {
-		list[i] = strings.TrimPrefix(e.Name, "agent-run-")
-	}
-	return strings.Join(list, " ")
-}
 
 // TestWholeRun: a run as agents perform it (clients.md 3.5), and everything that is to be read of it.
 func TestWholeRun(t *testing.T) {
@@ -142,10 +43,10 @@ func TestWholeRun(t *testing.T) {
 		t.Errorf("the own record is %s", got)
 	}
 	s.does(id, run.Stream{MessageID: message, Content: "Hello!", Done: true, Metadata: json.RawMessage(`{"skill":"x","run_id":"forged"}`)})
-	s.does(id, run.Complete{Summary: "said hello", Transcript: json.RawMessage(`[ {"ts":0,"type":"own","n":1.50} ]`)})
+	s.does(id, run.Complete{Summary: "said hello", Transcript: run.ReadTranscript([]byte(`[ {"ts":0,"type":"own","n":1.50} ]`))})
 
 	events := s.Relays.Take()
-	if got := names(events); got != "start status status tool-call tool-result stream stream permission stream complete" {
+	if got := names(events); got != "start status status tool-call tool-result stream stream permission permission stream complete" {
 		t.Errorf("the room heard %s", got)
 	}
 	for _, e := range events {
@@ -155,7 +56,8 @@ func TestWholeRun(t *testing.T) {
 		}
 	}
 	if events[0].Field("triggerMessageId") != s.trigger.ID || events[3].Field("status") != "running" || events[4].Field("duration") != "12ms" ||
-		events[6].Field("content") != "Hello" || events[6].Field("delta") != "lo" || events[9].Field("summary") != "said hello" {
+		events[6].Field("content") != "Hello" || events[6].Field("delta") != "lo" || events[10].Field("summary") != "said hello" ||
+		events[7].Field("status") != "pending" || events[8].Field("status") != "approved" || events[8].Field("answeredByUsername") != "asker" {
 		t.Errorf("%+v", events)
 	}
 	d := s.detail(id)
@@ -233,12 +135,15 @@ func TestTextsAreCut(t *testing.T) {
 	s.does(id, run.Stream{MessageID: message, Content: long, Done: true, Metadata: json.RawMessage(`{"a":"` + strings.Repeat("x", agency.MaxRunMetadata) + `"}`)})
 	s.does(id, run.ToolCall{ID: "1", Tool: "patch", Input: long})
 	s.does(id, run.Ask{ID: "p", Action: long, Description: long})
-	s.does(id, run.Complete{Summary: long, Transcript: json.RawMessage(`[{"type":"tool-call","input":"` + strings.Repeat("x", 3<<20) + `"},{"type":"b","x":"` + strings.Repeat("x", 2<<20) + `"}]`)})
+	s.does(id, run.Complete{Summary: long, Transcript: run.ReadTranscript([]byte(`[{"type":"tool-call","input":"` + strings.Repeat("x", 3<<20) + `"},{"type":"b","x":"` + strings.Repeat("x", 2<<20) + `"}]`))})
 	m := s.message(message)
 	if len(m.Content) > agency.MaxRunContent || len(m.Content) < agency.MaxRunContent-4 || !strings.HasPrefix(long, m.Content) || string(m.Metadata) != `{"run_id":"`+id+`","truncated":true}` {
 		t.Errorf("%d bytes, %.200s", len(m.Content), m.Metadata)
 	}
 	for _, e := range s.Relays.Take() {
+		if e.Field("status") == string(run.Expired) {
+			continue // what has become of the prompt
+		}
 		var v struct{ Truncated bool }
 		if err := json.Unmarshal(e.Data, &v); err != nil || len(e.Data) > run.MaxRelay || len(e.Data) < run.MaxRelay/4 && e.Name != run.EventComplete || !v.Truncated {
 			t.Errorf("%s: %d bytes, %v, %v", e.Name, len(e.Data), v.Truncated, err)

@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"parley/actors/account"
 	"parley/actors/agency"
@@ -120,6 +122,19 @@ func (r *Run) admit(t *kernel.Turn, c Start, leave func()) {
 	})
 }
 
+// OpenOf reads the ids of an agent's open runs.
+func OpenOf(ctx context.Context, s persistence.Store, agent string) ([]string, error) {
+	rows, err := s.Documents(ctx, persistence.CollectionAgentRunning, persistence.Range{Prefix: agent + "/", Limit: 2 * MaxOpenByAgent})
+	if err != nil {
+		return nil, fmt.Errorf("open runs of an agent: %w", err)
+	}
+	ids := make([]string, len(rows))
+	for i, d := range rows {
+		ids[i] = strings.TrimPrefix(d.Key, agent+"/")
+	}
+	return ids, nil
+}
+
 // membership reads whether an account is a member of an agency that still exists; refused says why it may not act there.
 func membership(ctx context.Context, s persistence.Store, agencyID, accountID string) (refused, err error) {
 	doc, err := s.Document(ctx, persistence.CollectionAgency, agencyID)
@@ -184,8 +199,8 @@ func (r *Run) begin(t *kernel.Turn, c Start, triggeredBy string) {
 	change.Events = []persistence.Event{event(evStarted, rec), event(evNoted, note{Bytes: n})}
 	r.member, r.heard, r.stored = t.Now().UnixMilli(), at, at
 	t.Commit(change, func() {
-		r.relay(EventStart, fields{"triggerMessageId": trigger})
 		t.Reply(kernel.Done{})
+		r.relay(EventStart, fields{"triggerMessageId": trigger})
 	}, nil)
 }
 

@@ -225,14 +225,14 @@ func (s *state) permission(id string) int {
 	return slices.IndexFunc(s.Permissions, func(p Permission) bool { return p.ID == id })
 }
 
-// open counts the open requests.
-func (s *state) open() (n int) {
+// pending returns the ids of the open requests.
+func (s *state) pending() (ids []string) {
 	for i := range s.Permissions {
-		if s.Permissions[i].State == Pending {
-			n++
+		if p := &s.Permissions[i]; p.State == Pending {
+			ids = append(ids, p.ID)
 		}
 	}
-	return n
+	return ids
 }
 
 // agentOf is the acting side of an account.

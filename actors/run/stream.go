@@ -13,13 +13,13 @@ import (
 // MaxStreams is the number of messages that one run can stream.
 const MaxStreams = 500
 
-// Stream is a message that grows before the room's eyes. Its texts on the way are relayed and not kept; with Done the agent
+// Stream is a message that grows before the room's eyes. Its texts on the way are relayed (see growth) and not kept; with Done the agent
 // posts it, under the id that the client made (clients.md 3.2), as a message like any other of up to agency.MaxRunContent.
 // It is posted once however often it is done. Without text nothing is posted.
 type Stream struct {
 	MessageID string
-	Content   string // the whole text so far
-	Delta     string // what came since the last time; not with Done
+	Content   string // the whole text so far; with a Delta it may be empty
+	Delta     string // what came since the last time; counts only without Content
 	Done      bool
 	Metadata  json.RawMessage // with Done: an object, or a text that holds one
 }
@@ -47,9 +47,7 @@ func (r *Run) progress(t *kernel.Turn, c Stream, known bool) {
 	if !known {
 		n.Stream, kind = c.MessageID, "stream-start"
 	}
-	r.note(t, n, kind, fields{"messageId": c.MessageID}, func() {
-		r.relay(EventStream, fields{"messageId": c.MessageID, "content": c.Content, "delta": c.Delta, "done": false})
-	})
+	r.note(t, n, kind, fields{"messageId": c.MessageID}, func() { r.relayGrowth(c) })
 }
 
 // finish ends a stream and promises its message in the same commit.
@@ -69,7 +67,7 @@ func (r *Run) finish(t *kernel.Turn, who account.Sender, c Stream) {
 	}
 	f := fields{"messageId": c.MessageID, "contentLength": utf8.RuneCountInString(c.Content)}
 	r.commit(t, note{Agent: true, Stream: c.MessageID, Done: true}, "stream-end", f, outbox, func() {
-		r.relay(EventStream, shown)
+		r.relayDone(c.MessageID, shown)
 		answer()
 	})
 }

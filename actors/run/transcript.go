@@ -14,6 +14,18 @@ const (
 	markerRoom    = 256     // bytes kept free for the marker of a cut
 )
 
+// Transcript is what an agent sent as the record of its run, in the form in which it is stored; nil: none.
+type Transcript []byte
+
+// ReadTranscript brings what an agent sent into the form in which it is stored. What is no JSON array with at least one
+// object counts as none. Long ones take their time: it is for the one who got them, and not for the run's actor, to do.
+func ReadTranscript(raw []byte) Transcript {
+	if t, ok := CutTranscript(raw, MaxTranscript); ok {
+		return t
+	}
+	return nil
+}
+
 // CutTranscript brings a transcript into the form in which it is stored: a JSON array of objects, each as it came, unknown
 // ones too (clients.md 3.5.4), of at most limit bytes. Whatever does not fit is left out from the first entry on that does
 // not, and an entry of type "truncated" at the end says how many. Elements that are no objects, or are nested deeper than

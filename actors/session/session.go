@@ -35,6 +35,7 @@ type Session struct {
 	dir      kernel.Directory
 	registry *Registry
 	commands Commands
+	system   *kernel.System
 	process  *kernel.Process
 	who      account.Sender
 	id       string // of the login session or PAT
@@ -65,6 +66,7 @@ func Open(o Options) (*Session, error) {
 	if err := o.Registry.add(s); err != nil {
 		return nil, err
 	}
+	s.system = o.System
 	s.process = o.System.Spawn(s)
 	return s, nil
 }
@@ -101,6 +103,10 @@ func (s *Session) Receive(msg any) {
 	switch m := msg.(type) {
 	case *kernel.Request:
 		s.execute(m)
+	case welcomed:
+		s.remind()
+	case openRuns:
+		s.remindOf(m)
 	case evicted:
 		s.forget(m.seat)
 		if m.lost {
@@ -158,6 +164,10 @@ func (s *Session) execute(r *kernel.Request) {
 		s.dir.Call(agency.Ref(op.AgencyID), agency.EditMessage{Who: s.who, MessageID: op.MessageID, Content: op.Content}, r.Reply)
 	case Delete:
 		s.dir.Call(agency.Ref(op.AgencyID), agency.DeleteMessage{Who: s.who, MessageID: op.MessageID}, r.Reply)
+	case StartRun:
+		s.startRun(r, op)
+	case ActRun:
+		s.actRun(r, op)
 	case React:
 		s.dir.Call(agency.Ref(op.AgencyID), agency.React{Who: s.who, MessageID: op.MessageID, Emoji: op.Emoji, Remove: op.Remove}, r.Reply)
 	default:

@@ -170,7 +170,7 @@ func (s *server) startActors(ctx context.Context, end func(func())) error {
 	s.actors.Register(account.Kind, account.Factory(account.Ports{Revoker: s.registry, Sealer: sealer}))
 	s.actors.Register(agency.ActorKind, agency.Factory(agency.Ports{Publisher: mirror.Outlet{Local: s.actors}}))
 	s.actors.Register(mirror.Kind, mirror.Factory(s.actors))
-	s.actors.Register(agentrun.ActorKind, agentrun.Factory(agentrun.Ports{Agents: s.registry, Directory: s.actors}))
+	s.actors.Register(agentrun.ActorKind, agentrun.Factory(agentrun.Ports{Room: mirror.Outlet{Local: s.actors}, Agents: s.registry, Directory: s.actors}))
 	mailer, err := mail.New(mail.Options{Server: s.config.SMTP, Folder: s.config.OutboxPath(), From: s.config.MailFrom.String(), Log: s.log})
 	if err != nil {
 		return err

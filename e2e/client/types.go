@@ -69,6 +69,18 @@ type Joined struct {
 	Recovered   *bool    `json:"recovered"`
 	Missed      []Missed `json:"missed"`
 	More        bool     `json:"more"`
+	Runs        []Run    `json:"runs"`
+}
+
+// Run is an open run as agency-joined shows it.
+type Run struct {
+	ID          string `json:"id"`
+	Agent       string `json:"agent"`
+	Status      string `json:"status"`
+	LastStatus  string `json:"last_status"`
+	Permissions []struct {
+		ID string `json:"permissionId"`
+	} `json:"permissions"`
 }
 
 // String tells what a test wants to know of it, without its long lists.

@@ -35,6 +35,7 @@ type client struct {
 	replied  chan struct{}    // the operation that the reader waits for has been answered
 	welcomed atomic.Bool      // the client has been told that it is admitted
 	late     *time.Timer      // ends a connection that is not admitted in time; nil afterwards
+	faulty   []string         // runs of whose failed events the client was told in an error
 }
 
 var _ session.Socket = (*client)(nil)
@@ -81,6 +82,7 @@ func (c *client) admit(token string, welcome func(*platform.Identity)) error {
 	c.conn.SetReadLimit(o.MaxFrame)
 	welcome(id)
 	c.welcomed.Store(true)
+	s.Welcomed()
 	return nil
 }
 
@@ -115,13 +117,13 @@ func (c *client) operate(name string, data []byte, ack int64) {
 	if !known {
 		err := unknownOperation(name)
 		c.server.o.Meter.Operated(unknownName, resultOf(err), time.Since(begun))
-		c.fail(op, name, ack, err)
+		c.fail(op, name, nil, ack, err)
 		return
 	}
-	what, err := op.decode(data)
+	what, err := c.server.decode(op, data)
 	if err != nil {
 		c.server.o.Meter.Operated(name, resultOf(err), time.Since(begun))
-		c.fail(op, name, ack, err)
+		c.fail(op, name, what, ack, err)
 		return
 	}
 	c.session.Do(what, func(result any, err error) {
@@ -129,7 +131,7 @@ func (c *client) operate(name string, data []byte, ack int64) {
 		later, detached := result.(*session.Detached)
 		switch {
 		case err != nil:
-			c.fail(op, name, ack, err)
+			c.fail(op, name, what, ack, err)
 		case detached:
 			later.Then(func(result any) { c.succeed(what, result, ack) })
 		default:
@@ -151,7 +153,7 @@ func (c *client) succeed(what, result any, ack int64) {
 	}
 }
 
-func (c *client) fail(op operation, name string, ack int64, err error) {
+func (c *client) fail(op operation, name string, what any, ack int64, err error) {
 	e := kernel.AsError(err)
 	if e.Code == kernel.CodeInternal {
 		c.server.o.Logger.Error("realtime event failed", "event", name, "error", err)
@@ -159,7 +161,7 @@ func (c *client) fail(op operation, name string, ack int64, err error) {
 	if ack != noAck {
 		c.conn.Push(c.wire.ack(ack, ackOfError(e)))
 	}
-	if ack == noAck || op.speaks {
+	if (ack == noAck || op.speaks) && !c.muted(what, e) {
 		c.push(errorEvent(name, e))
 	}
 }

@@ -34,7 +34,7 @@ func Describe(base *url.URL, version string) *asyncapi.Document {
 	}
 	slices.SortFunc(d.Operations, func(x, y *asyncapi.Operation) int { return strings.Compare(x.Name, y.Name) })
 	d.Operations = append(d.Operations, authDoc)
-	d.Events = slices.Concat(roomEvents, messageEvents, ownEvents)
+	d.Events = slices.Concat(roomEvents, messageEvents, runEvents, ownEvents)
 	return d
 }
 

@@ -42,6 +42,8 @@ var joinedRoom = openapi.Object(
 	has("members", openapi.List(resource.Member), "At most 200, those online first; GET /api/agencies/{id}/members has all."),
 	has("memberCount", openapi.Count(), ""),
 	has("seq", openapi.Count(), "The last place in the log that this answer covers."),
+	has("runs", openapi.List(resource.Run), "The open runs, at most 50 and 64 KB of them."),
+	may("moreRuns", openapi.Bool(), "There are more runs: GET /api/agencies/{id}/runs."),
 	may("recovered", openapi.Bool(), "After since. false: too much has happened; read the history over REST."),
 	may("missed", openapi.List(missed), "After since, when it is recovered: what came behind it, in its order."),
 	may("more", openapi.Bool(), "missed was cut and you are not in the room yet: send join-agency again with this seq."),

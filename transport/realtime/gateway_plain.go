@@ -64,7 +64,7 @@ func (c *plainClient) Message(_ *conn.Conn, payload []byte) {
 		c.first(f)
 	case f.Event == "": // an answer, and nothing of ours asks for one
 	case f.Event == eventAuth:
-		c.fail(operation{}, eventAuth, f.Ack, kernel.Invalid("this connection is authenticated already"))
+		c.fail(operation{}, eventAuth, nil, f.Ack, kernel.Invalid("this connection is authenticated already"))
 	default:
 		c.operate(f.Event, f.Data, f.Ack)
 	}

@@ -37,6 +37,16 @@ func init() {
 		{name: "delete-message", decode: decodeDelete, doc: &deleteDoc},
 		{name: "react-message", decode: decodeReaction(false), doc: &reactDoc},
 		{name: "remove-reaction", decode: decodeReaction(true), doc: &unreactDoc},
+		{name: "agent-run-start", decode: decodeRunStart, doc: runStartDoc},
+		{name: "agent-run-status", decode: decodeRunStatus, doc: runStatusDoc},
+		{name: "agent-run-tool-call", decode: decodeToolCall, doc: runToolCallDoc},
+		{name: "agent-run-tool-result", decode: decodeToolResult, doc: runToolResultDoc},
+		{name: "agent-run-stream", decode: decodeStream, doc: runStreamDoc},
+		{name: "agent-run-permission", decode: decodePermission, doc: runPermissionDoc},
+		{name: "agent-run-complete", decode: decodeComplete, doc: runCompleteDoc},
+		{name: "agent-run-error", decode: decodeRunError, doc: runErrorDoc},
+		{name: "agent-run-interrupt", decode: decodeInterrupt, doc: runInterruptDoc},
+		{name: "agent-run-permission-response", decode: decodePermissionResponse, doc: runAnswerDoc},
 	} {
 		operations[op.name] = op
 	}

@@ -8,6 +8,7 @@ import (
 
 	"parley/actors/agency"
 	"parley/actors/kernel"
+	"parley/actors/run"
 	"parley/actors/session"
 )
 
@@ -26,6 +27,23 @@ func TestOperationsDecode(t *testing.T) {
 		{"edit-message", `{"agencyId":"a","message_id":"m","content":"y"}`, session.Edit{AgencyID: "a", MessageID: "m", Content: "y"}},
 		{"delete-message", ` {"agencyId":"a","messageId":"m"}`, session.Delete{AgencyID: "a", MessageID: "m"}},
 		{"react-message", `{"agencyId":"a","messageId":"m","emoji":"👍"}`, session.React{AgencyID: "a", MessageID: "m", Emoji: "👍"}},
+		{"agent-run-start", `{"runId":"r","agencyId":"a","agentId":"x","username":"x","triggerMessageId":null}`, session.StartRun{RunID: "r", AgencyID: "a"}},
+		{"agent-run-start", `{"run_id":"r","agency_id":"a","triggerMessageId":"m"}`, session.StartRun{RunID: "r", AgencyID: "a", Trigger: "m"}},
+		{"agent-run-status", `{"runId":"r","agencyId":"a","status":"s"}`, session.ActRun{RunID: "r", What: run.Status{Text: "s"}}},
+		{"agent-run-tool-call", `{"runId":"r","toolCallId":"c","tool":"/echo","input":"i","status":"running"}`, session.ActRun{RunID: "r", What: run.ToolCall{ID: "c", Tool: "/echo", Input: "i"}}},
+		{"agent-run-tool-result", `{"runId":"r","tool_call_id":"c","tool":"t","output":"o","duration":"12ms","status":"error"}`,
+			session.ActRun{RunID: "r", What: run.ToolResult{ID: "c", Tool: "t", Output: "o", Duration: "12ms", Status: "error"}}},
+		{"agent-run-stream", `{"runId":"r","messageId":"m","content":"ab","delta":"b","done":false}`, session.ActRun{RunID: "r", What: run.Stream{MessageID: "m", Content: "ab", Delta: "b"}}},
+		{"agent-run-stream", `{"runId":"r","message_id":"m","content":"ab","done":true,"metadata":{"a":1}}`,
+			session.ActRun{RunID: "r", What: run.Stream{MessageID: "m", Content: "ab", Done: true, Metadata: json.RawMessage(`{"a":1}`)}}},
+		{"agent-run-permission", `{"runId":"r","permissionId":"p","action":"a","description":"d"}`, session.ActRun{RunID: "r", What: run.Ask{ID: "p", Action: "a", Description: "d"}}},
+		{"agent-run-complete", `{"runId":"r","summary":"s","transcript":[{"type":"own"}, 5]}`,
+			session.ActRun{RunID: "r", What: run.Complete{Summary: "s", Transcript: run.ReadTranscript([]byte(`[{"type":"own"},5]`))}}},
+		{"agent-run-complete", `{"runId":"r","transcript":"no array"}`, session.ActRun{RunID: "r", What: run.Complete{}}},
+		{"agent-run-error", `{"runId":"r","error":"e","transcript":[]}`, session.ActRun{RunID: "r", What: run.Fail{Error: "e"}}},
+		{"agent-run-interrupt", `{"runId":"r","action":"adjust","message":"m"}`, session.ActRun{RunID: "r", What: run.Interrupt{Action: "adjust", Message: "m"}}},
+		{"agent-run-permission-response", `{"runId":"r","permission_id":"p","decision":"approve","message":"m"}`,
+			session.ActRun{RunID: "r", What: run.Answer{PermissionID: "p", Decision: "approve", Message: "m"}}},
 		{"remove-reaction", `{"agency_id":"a","message_id":"m","emoji":":x:"}`, session.React{AgencyID: "a", MessageID: "m", Emoji: ":x:", Remove: true}},
 	} {
 		got, err := operations[tc.event].decode([]byte(tc.data))
@@ -53,6 +71,16 @@ func TestOperationsRefuseWithTheField(t *testing.T) {
 		{"edit-message", `{"agencyId":"a","content":"x"}`, "messageId is required"},
 		{"delete-message", `{"messageId":"a"}`, "agencyId is required"},
 		{"react-message", `{"agencyId":"a","emoji":"👍"}`, "messageId is required"},
+		{"agent-run-start", `{"agencyId":"a"}`, "runId is required"},
+		{"agent-run-start", `{"runId":"r"}`, "agencyId is required"},
+		{"agent-run-start", `{"runId":"r","agencyId":"a","triggerMessageId":5}`, "triggerMessageId must be a string"},
+		{"agent-run-status", `{"status":"s"}`, "runId is required"},
+		{"agent-run-status", `{"runId":"a/b","status":"s"}`, "nothing with this runId"},
+		{"agent-run-stream", `{"runId":"r","content":5}`, "content must be a string, not a number"},
+		{"agent-run-stream", `{"runId":"r","done":"yes"}`, "done must be a boolean"},
+		{"agent-run-tool-call", `{"runId":"r","input":{}}`, "input must be a string, not an object"},
+		{"agent-run-complete", `[]`, "must be an object"},
+		{"agent-run-interrupt", `{"runId":7}`, "runId must be a string"},
 		{"remove-reaction", `{"agencyId":"a","messageId":"m","emoji":1}`, "emoji must be a string, not a number"},
 	} {
 		got, err := operations[tc.event].decode([]byte(tc.data))
@@ -71,6 +99,9 @@ func TestOperationsRefuseWithTheField(t *testing.T) {
 func FuzzOperations(f *testing.F) {
 	f.Add("send-message", []byte(`{"agencyId":"a","content":"x","metadata":{"a":1}}`))
 	f.Add("join-agency", []byte(`{"agencyId":"a","since":18446744073709551615}`))
+	f.Add("agent-run-stream", []byte(`{"runId":"r","messageId":"m","content":"x","done":true,"metadata":{}}`))
+	f.Add("agent-run-complete", []byte(`{"runId":"r","summary":"x","transcript":[{"type":"a","x":[[1]]},"b"]}`))
+	f.Add("agent-run-permission-response", []byte(`{"runId":"r","permissionId":"p","decision":null}`))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		op, ok := operations[name]
 		if !ok {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"time"
 
@@ -57,7 +58,10 @@ type Options struct {
 }
 
 // Server makes live connections of requests.
-type Server struct{ o Options }
+type Server struct {
+	o     Options
+	heavy chan struct{} // holds a place for each heavy event that is being read
+}
 
 // New makes a server.
 func New(o Options) *Server {
@@ -67,7 +71,20 @@ func New(o Options) *Server {
 	if o.Meter == nil {
 		o.Meter = noMeter{}
 	}
-	return &Server{o}
+	return &Server{o: o, heavy: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+}
+
+// heavyEvent is the size in bytes from which on events are read a few at a time: several that come at once would leave
+// other sockets no processor.
+const heavyEvent = 256 << 10
+
+// decode reads the data of an event. Only the socket that sent it waits.
+func (s *Server) decode(op operation, data []byte) (any, error) {
+	if len(data) > heavyEvent {
+		s.heavy <- struct{}{}
+		defer func() { <-s.heavy }()
+	}
+	return op.decode(data)
 }
 
 // Connections returns the number of live connections.
