@@ -108,6 +108,8 @@ func check(line said) {
 	case line.Args != 1: // seen to elsewhere
 	case line.Kind == "event":
 		_ = fixture.live.Event("socketio", line.Name, line.Data)
+	case line.Kind == "ack" && strings.HasPrefix(line.Name, "/"): // named by its command
+		_ = fixture.live.Answered("send-message", nil, line.Data)
 	case line.Kind == "ack":
 		_ = fixture.live.Answered(line.Name, nil, line.Data)
 	}

@@ -98,8 +98,7 @@ func (c *Checker) Answered(name string, sent, ack []byte) error {
 
 func (c *Checker) answered(name string, sent, ack []byte) error {
 	var result struct {
-		OK      bool    `json:"ok"`
-		Command *string `json:"command"`
+		OK bool `json:"ok"`
 	}
 	if err := json.Unmarshal(ack, &result); err != nil {
 		return fmt.Errorf("the ack is no object: %w", err)
@@ -113,8 +112,8 @@ func (c *Checker) answered(name string, sent, ack []byte) error {
 	if err := rest.Validate(c.schemas[acks+name], ack); err != nil {
 		return err
 	}
-	if !result.OK && result.Command == nil {
-		return nil // refused: it may be anything
+	if !result.OK {
+		return nil // refused: what was sent may be anything
 	}
 	if sent != nil {
 		if err := rest.Validate(c.schemas[forms+name], sent); err != nil {
