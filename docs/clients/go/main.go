@@ -38,6 +38,7 @@ type event struct {
 var (
 	url, token = strings.TrimSuffix(os.Getenv("PARLEY_URL"), "/"), os.Getenv("PARLEY_TOKEN")
 	me, lobby  data
+	inside     bool               // agency-joined has come on this connection
 	seen       *uint64            // the highest seq of the Lobby whose event was dealt with; nil: never joined
 	owed       = map[int]object{} // answers that were not acked, by ack
 	asked      int
@@ -98,7 +99,7 @@ func take(e event, send func(name string, ack int, fields object)) {
 	d := e.Data
 	switch {
 	case e.Event == "ready":
-		me.ID, me.User = d.User.ID, d.User
+		me.User, inside = d.User, false
 		send("join-agency", 0, object{"agencyId": lobby.ID, "since": seen})
 	case e.Ack != 0: // done, or refused for good
 		log.Print("answered ", owed[e.Ack]["replyTo"])
@@ -113,18 +114,20 @@ func take(e event, send func(name string, ack int, fields object)) {
 		for _, missed := range d.Missed {
 			take(missed, send)
 		}
-		seen = &d.Seq
+		seen, inside = &d.Seq, !d.More
 		log.Print("joined ", d.Seq)
 		if d.More { // the rest comes with the next join
 			send("join-agency", 0, object{"agencyId": lobby.ID, "since": seen})
 		}
-	case seen != nil && d.Seq > *seen:
-		if e.Event == "message" && d.SenderID != me.ID && strings.Contains(strings.ToLower(d.Content), "@"+strings.ToLower(me.User.Username)) {
+	default:
+		if e.Event == "message" && d.SenderID != me.User.ID && strings.Contains(strings.ToLower(d.Content), "@"+strings.ToLower(me.User.Username)) {
 			// The clientId makes it one answer, however often this is sent.
 			asked++
 			owed[asked] = object{"agencyId": lobby.ID, "content": "@" + d.Sender + " yes?", "replyTo": d.ID, "clientId": d.ID}
 			send("send-message", asked, owed[asked])
 		}
-		seen = &d.Seq
+		if inside && d.Seq > *seen {
+			seen = &d.Seq
+		}
 	}
 }

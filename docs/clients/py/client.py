@@ -21,6 +21,7 @@ if not TOKEN:
 
 class Client:
     since = None  # the highest seq of the Lobby whose event was dealt with; None: never joined
+    inside = False  # agency-joined has come on this connection
     asked, owed = 0, {}  # answers that were not acked, by ack
 
     def emit(self, name, data, ack=""):
@@ -38,20 +39,21 @@ class Client:
                 self.emit("send-message", answer, ack)
             for missed in data.get("missed", []):
                 self.event(missed["event"], missed["data"])
-            self.since = data["seq"]
+            self.since, self.inside = data["seq"], not data.get("more")
             print("joined", self.since, flush=True)
-            if data.get("more"):
+            if not self.inside:
                 self.join()  # the rest comes with it
         elif name == "error":
             print("error:", data["message"], flush=True)
-        elif data.get("agencyId") == self.lobby and data.get("seq", 0) > (self.since or 0):
+        elif data.get("agencyId") == self.lobby:
             mine = data.get("sender_id") == self.me["id"]
             if name == "message" and not mine and re.search("@" + self.me["username"] + r"\b", data["content"], re.I):
                 self.asked += 1  # the clientId makes it one answer, however often this is sent
                 self.owed[self.asked] = {"agencyId": self.lobby, "content": "@" + data["sender_username"] + " yes?",
                                          "replyTo": data["id"], "clientId": data["id"]}
                 self.emit("send-message", self.owed[self.asked], self.asked)
-            self.since = data["seq"]
+            if self.inside:
+                self.since = max(self.since, data.get("seq", 0))
 
     def live(self):
         self.me, self.lobby = rest("/api/auth/me"), rest("/api/agencies/lookup/lobby")["id"]
@@ -63,6 +65,7 @@ class Client:
                 if packet == "2":
                     self.post("3")
                 elif packet.startswith("40"):
+                    self.inside = False
                     self.join()
                 elif packet.startswith("43"):  # done, or refused for good
                     answer = self.owed.pop(int(packet[2:packet.index("[")]), {})

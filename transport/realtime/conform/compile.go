@@ -75,6 +75,7 @@ func place(d *asyncapi.Document, doc map[string]any) map[string]string {
 		for i, p := range s.Packets {
 			if p.Data != nil {
 				payload := list[i].(map[string]any)["payload"]
+				rest.CloseObjects(payload)
 				put(packets+strconv.Itoa(i), payload)
 			}
 		}
