@@ -160,7 +160,6 @@ func TestClientsOfTheProtocolPage(t *testing.T) {
 			t.Parallel()
 			program, args := prepare(t)
 			server := own(t)
-			needsPolling(t, name, server.URL())
 			api := client.API{Base: server.URL()}
 			ann, bot := user(t, api, "ann"), user(t, api, "bot")
 			lobby := must[client.Agency](t, ann.API, http.MethodGet, "/api/agencies/lookup/lobby", nil)
@@ -206,27 +205,11 @@ func (s *sample) ends() {
 	}
 }
 
-// needsPolling skips the client in Python where long-polling is not served.
-func needsPolling(t *testing.T, name, base string) {
-	t.Helper()
-	if name != "py" {
-		return
-	}
-	res, err := http.Get(base + "/socket.io/?EIO=4&transport=polling") //nolint:noctx // the server is here
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.Body.Close(); res.StatusCode != http.StatusOK {
-		t.Skip("this server does not serve long-polling")
-	}
-}
-
 // TestClientInPythonRegisters: without a token it makes an account of its own.
 func TestClientInPythonRegisters(t *testing.T) {
 	t.Parallel()
 	program, args := pythonSample(t)
 	api := common(t)
-	needsPolling(t, "py", api.Base)
 	s := startSample(t, program, args, "PARLEY_URL="+api.Base, "PARLEY_NAME="+fresh("py"))
 	name := strings.Fields(s.says("registered "))[1]
 	s.says("joined ")

@@ -120,7 +120,7 @@ func TestEngineIOBadPackets(t *testing.T) {
 		"no JSON":              {auth, `42["join-agency",`, 1002},
 		"deep":                 {auth, `42["join-agency",` + strings.Repeat("[", 100_000), 1002},
 		"second CONNECT":       {auth, auth, 1002},
-		"binary event":         {auth, `451-["join-agency",{"_placeholder":true,"num":0}]`, 1003},
+		"text for attachment":  {auth, `451-["join-agency",{"_placeholder":true,"num":0}]` + "\x00" + `42["join-agency",{}]`, 1002},
 		"huge ack":             {auth, `42` + strings.Repeat("9", 40) + `["x"]`, 1002},
 		"upgrade probe":        {auth, `2probe`, 1002},
 		"invalid UTF-8":        {auth, "42[\"\xff\"]", 1007},
@@ -132,7 +132,9 @@ func TestEngineIOBadPackets(t *testing.T) {
 				write(t, conn, c.first)
 				packet(t, conn)
 			}
-			write(t, conn, c.packet)
+			for _, p := range strings.Split(c.packet, "\x00") {
+				write(t, conn, p)
+			}
 			closes(t, conn, c.code)
 		})
 	}
@@ -145,16 +147,25 @@ func TestEngineIOBadPackets(t *testing.T) {
 		}
 		closes(t, conn, 1003)
 	})
-	t.Run("polling", func(t *testing.T) {
-		res, err := http.Get(api.Base + "/socket.io/?EIO=4&transport=polling")
-		if err != nil {
+}
+
+// TestBinaryEvent: chat has no binary data, which is an error of the event and not of the connection.
+func TestBinaryEvent(t *testing.T) {
+	t.Parallel()
+	api := common(t)
+	c := handshaken(t, api, engine)
+	write(t, c, `40{"token":"`+user(t, api, "ann").Token+`"}`)
+	packet(t, c)
+	for _, ack := range []string{"", "7"} {
+		write(t, c, `451-`+ack+`["send-message",{"content":{"_placeholder":true,"num":0}}]`)
+		if err := c.Write(soon(t), websocket.MessageBinary, []byte{1, 2}); err != nil {
 			t.Fatal(err)
 		}
-		_ = res.Body.Close()
-		if res.StatusCode < 200 || res.StatusCode > 499 || !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") && res.StatusCode >= 400 {
-			t.Errorf("polling is answered with %d %s", res.StatusCode, res.Header.Get("Content-Type"))
+		want := map[string]string{"": `42["error",{"message":"binary`, "7": `437[{"ok":false,"error":"binary`}[ack]
+		if got := packet(t, c); !strings.HasPrefix(got, want) {
+			t.Errorf("got %s, want %s", got, want)
 		}
-	})
+	}
 }
 
 // TestHeartbeat: the server asks within its interval of 25 seconds, and a client that answers stays.
@@ -196,4 +207,33 @@ func packetWithin(t *testing.T, c *websocket.Conn, limit time.Duration) string {
 		t.Fatalf("nothing came within %s", limit)
 	}
 	panic("unreachable")
+}
+
+// TestPollingOrigins: any page may poll, but only the service's own and the web front end's with credentials, and they alone
+// get a WebSocket (decision 26).
+func TestPollingOrigins(t *testing.T) {
+	t.Parallel()
+	api := common(t)
+	for _, c := range []struct{ origin, allowed, credentials string }{
+		{"", "*", ""}, {api.Base, api.Base, "true"}, {"https://elsewhere.test", "*", ""},
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodOptions, http.MethodHead} {
+			req, err := http.NewRequestWithContext(soon(t), method, api.Base+"/socket.io/?EIO=4&transport=polling", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.origin != "" {
+				req.Header.Set("Origin", c.origin)
+			}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			want := map[string]int{http.MethodGet: 200, http.MethodOptions: 204, http.MethodHead: 400}[method]
+			if h := res.Header; res.StatusCode != want || h.Get("Access-Control-Allow-Origin") != c.allowed || h.Get("Access-Control-Allow-Credentials") != c.credentials {
+				t.Errorf("%s from %q: %d %v", method, c.origin, res.StatusCode, h)
+			}
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"parley/e2e/client"
@@ -203,12 +204,19 @@ func TestSocketIOEviction(t *testing.T) {
 		"account": func(t *testing.T, p person) {
 			must[json.RawMessage](t, p.API, http.MethodDelete, "/api/auth/account", nil)
 		},
+		"logout while polling": func(t *testing.T, p person) {
+			must[json.RawMessage](t, p.API, http.MethodPost, "/api/auth/logout", nil)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ann := user(t, api, "ann")
 			g := ann.room(t, "room", false)
-			s := runScript(t, "stay.js", map[string]any{"url": api.Base, "token": ann.Token, "room": g.ID})
+			transport := "websocket"
+			if strings.Contains(name, "polling") {
+				transport = "polling"
+			}
+			s := runScript(t, "stay.js", map[string]any{"url": api.Base, "token": ann.Token, "room": g.ID, "transports": []string{transport}})
 			s.event("agency-joined")
 			act(t, ann)
 			d := s.kind("disconnect")
@@ -227,12 +235,21 @@ func TestSocketIOEviction(t *testing.T) {
 // same token.
 func TestSocketIORestart(t *testing.T) {
 	t.Parallel()
+	for name, transports := range map[string][]string{"websocket": {"websocket"}, "polling": {"polling"}, "upgraded": {"polling", "websocket"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			restarts(t, transports)
+		})
+	}
+}
+
+func restarts(t *testing.T, transports []string) {
 	server := own(t)
 	api := client.API{Base: server.URL()}
 	ann, bob := user(t, api, "ann"), user(t, api, "bob")
 	g := ann.room(t, "room", false)
 	bob.enter(t, g)
-	s := runScript(t, "stay.js", map[string]any{"url": api.Base, "token": ann.Token, "room": g.ID})
+	s := runScript(t, "stay.js", map[string]any{"url": api.Base, "token": ann.Token, "room": g.ID, "transports": transports})
 	s.event("agency-joined")
 	s.say(map[string]string{"say": "one"})
 	s.event("message")

@@ -5,7 +5,7 @@
 const { input, open, call, line, end, print } = require("./driver.js");
 
 let since;
-const socket = open(input.token, { reconnectionDelay: 50, reconnectionDelayMax: 200 });
+const socket = open(input.token, { transports: input.transports, reconnectionDelay: 50, reconnectionDelayMax: 200 });
 
 function saw(data) {
   if (data && typeof data.seq === "number" && (since === undefined || data.seq > since)) since = data.seq;

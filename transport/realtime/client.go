@@ -26,10 +26,17 @@ type wire interface {
 	goodbye() *conn.Frame
 }
 
+// link is what a client writes to: a WebSocket, or a session that may poll.
+type link interface {
+	Push(f *conn.Frame) bool
+	Close(code int, reason string)
+	SetReadLimit(n int)
+}
+
 // client is one live connection: it reads for its session and is the session's socket.
 type client struct {
 	server   *Server
-	conn     *conn.Conn
+	conn     link
 	wire     wire
 	session  *session.Session // nil before admission and after the client's own farewell; the reader's
 	replied  chan struct{}    // the operation that the reader waits for has been answered
@@ -40,7 +47,7 @@ type client struct {
 
 var _ session.Socket = (*client)(nil)
 
-func (s *Server) newClient(c *conn.Conn, w wire) *client {
+func (s *Server) newClient(c link, w wire) *client {
 	s.o.Meter.Accepted(w.format())
 	cl := &client{server: s, conn: c, wire: w, replied: make(chan struct{}, 1)}
 	cl.expectCredential()

@@ -1,9 +1,8 @@
 package realtime
 
 import (
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"parley/actors/kernel"
@@ -14,45 +13,17 @@ import (
 	"parley/transport/realtime/socketio"
 )
 
-// enginePing is the heartbeat of Engine.IO: a text frame.
-var enginePing = conn.Text([]byte("2"))
-
-// SocketIO serves /socket.io/: Engine.IO 4 over WebSocket, carrying Socket.IO 5.
+// SocketIO serves /socket.io/: Engine.IO 4 over WebSocket and long-polling, carrying Socket.IO 5 (decision 26). Only the
+// namespace "/" carries chat.
 func (s *Server) SocketIO() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		req, bad := engineio.ParseRequest(r.Method, r.URL.Query())
-		if bad == nil && (req.Transport != engineio.WebSocket || req.SID != "") {
-			bad = engineio.ErrTransport // long-polling is not served, so nothing is upgraded from it
-		}
-		if bad != nil {
-			s.o.Meter.Refused(refusedHandshake)
-			w.Header().Set("Content-Type", "application/json; charset=utf-8")
-			w.WriteHeader(bad.Status())
-			_ = json.NewEncoder(w).Encode(bad)
-			return
-		}
-		c, err := s.o.Hub.Accept(w, r, conn.AcceptOptions{OriginOK: s.originOK, Heartbeat: enginePing})
-		if err != nil {
-			s.refused(w, err)
-			return
-		}
-		open, err := engineio.AppendOpen(nil, engineio.Handshake{SID: randomID(), PingInterval: s.o.PingInterval,
-			PingTimeout: s.o.PingTimeout, MaxPayload: s.o.MaxFrame})
-		if err != nil {
-			s.o.Logger.Error("handshake can't be encoded", "error", err)
-			c.Abort()
-			return
-		}
-		c.Push(conn.Text(open))
-		c.Serve(&socketClient{client: s.newClient(c, socketWire{})})
-	})
-}
-
-// randomID is the id of an Engine.IO or Socket.IO session: 120 random bits.
-func randomID() string {
-	var b [15]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return base64.RawURLEncoding.EncodeToString(b[:])
+	return socketio.New(socketio.Options{
+		Engine: engineio.Options{Hub: s.o.Hub, OriginOK: s.originOK, MaxPayload: s.o.MaxFrame, Refused: s.refused, Logger: s.o.Logger},
+		Open: func(k *socketio.Session, _ *http.Request) {
+			k.Value = (*socketClient)(s.newClient(k.Engine(), socketWire{}))
+		},
+		Closed:         func(k *socketio.Session, err error) { k.Value.(*socketClient).client().closed(err) },
+		ConnectTimeout: -1, // who shows no credential is not kept for as long as that
+	}, map[string]socketio.Namespace{socketio.Root: socketio.NamespaceFunc(connectSocket)})
 }
 
 // message wraps a Socket.IO packet into an Engine.IO message.
@@ -77,93 +48,53 @@ func (socketWire) goodbye() *conn.Frame {
 	return message(func(dst []byte) []byte { return socketio.AppendDisconnect(dst, socketio.Root) })
 }
 
-// socketClient reads Engine.IO packets.
-type socketClient struct{ *client }
+// socketClient is a client as a handler of Socket.IO events.
+type socketClient client
 
-// Message implements conn.Handler.
-func (c *socketClient) Message(_ *conn.Conn, payload []byte) {
-	p, err := engineio.Decode(payload)
-	if err != nil {
-		c.conn.Close(conn.CodeProtocol, err.Error())
-		return
-	}
-	switch p.Type {
-	case engineio.Message:
-		c.packet(p.Data)
-	case engineio.Pong, engineio.Noop:
-	case engineio.Close:
-		c.conn.Close(conn.CodeNormal, "")
-	default:
-		c.conn.Close(conn.CodeProtocol, "unexpected "+p.Type.String()+" packet")
-	}
-}
+var _ socketio.Handler = (*socketClient)(nil)
 
-// packet handles one Socket.IO packet.
-func (c *socketClient) packet(text []byte) {
-	p, err := socketio.Decode(text)
-	if err != nil {
-		c.conn.Close(conn.CodeProtocol, err.Error())
-		return
-	}
-	switch {
-	case p.Type == socketio.Connect:
-		c.connect(&p)
-	case p.Namespace != socketio.Root || c.session == nil:
-		if p.Type != socketio.Disconnect && p.Type != socketio.Ack {
-			c.conn.Close(conn.CodePolicy, "not connected to the namespace "+p.Namespace)
-		}
-	case p.Type == socketio.Event:
-		name, data, _, err := socketio.SplitEvent(p.Data)
-		if err != nil {
-			c.conn.Close(conn.CodeProtocol, err.Error())
-			return
-		}
-		c.operate(name, data, p.AckID)
-	case p.Type == socketio.Disconnect:
-		c.leave()
-		c.expectCredential() // the client may connect again, but not stay for nothing
-	case p.Type == socketio.Ack: // nothing of ours asks for one
-	default:
-		c.conn.Close(conn.CodeUnsupported, "binary events are not supported")
-	}
-}
+func (c *socketClient) client() *client { return (*client)(c) }
 
-// connect admits the client to the root namespace.
-func (c *socketClient) connect(p *socketio.Packet) {
-	refuse := func(sentence string) {
-		c.conn.Push(message(func(dst []byte) []byte { return socketio.AppendConnectError(dst, p.Namespace, sentence) }))
-	}
-	if p.Namespace != socketio.Root {
-		refuse("Invalid namespace")
-		return
-	}
-	if c.session != nil {
-		c.conn.Close(conn.CodeProtocol, "connected already")
-		return
-	}
+// connectSocket admits a client to the root namespace.
+func connectSocket(k *socketio.Socket, data json.RawMessage) {
+	c := k.Session().Value.(*socketClient)
 	var auth struct {
 		Token string `json:"token"`
 	}
-	if len(p.Data) > 0 {
-		if err := json.Unmarshal(p.Data, &auth); err != nil {
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, &auth); err != nil {
 			c.server.o.Meter.Refused(refusedToken)
-			refuse("auth must be an object with a token")
+			k.Refuse("auth must be an object with a token")
 			return
 		}
 	}
-	err := c.admit(auth.Token, func(*platform.Identity) {
-		sid := randomID()
-		c.conn.Push(message(func(dst []byte) []byte { return socketio.AppendConnect(dst, socketio.Root, sid, "") }))
-	})
-	if err != nil {
-		e := kernel.AsError(err)
-		if e.Code == kernel.CodeUnauthorized || e.Code == kernel.CodeForbidden {
-			refuse(e.Message) // the client stops for good (clients.md 6.1)
-			return
-		}
-		c.client.refuse(err) // the client comes back
+	err := c.client().admit(auth.Token, func(*platform.Identity) { k.Accept(c) })
+	if err == nil {
+		return
 	}
+	e := kernel.AsError(err)
+	if e.Code == kernel.CodeUnauthorized || e.Code == kernel.CodeForbidden {
+		k.Refuse(e.Message) // the client stops for good (clients.md 6.1)
+		return
+	}
+	k.Leave()
+	c.client().refuse(err) // the client comes back
 }
 
-// Closed implements conn.Handler.
-func (c *socketClient) Closed(_ *conn.Conn, err error) { c.closed(err) }
+// Event implements socketio.Handler.
+func (c *socketClient) Event(_ *socketio.Socket, e socketio.Incoming) {
+	if len(e.Attachments) > 0 {
+		c.client().fail(operation{}, e.Name, nil, e.AckID, kernel.Invalid("binary data is not taken; send it as text"))
+		return
+	}
+	c.client().operate(e.Name, e.First, e.AckID)
+}
+
+// Disconnected implements socketio.Handler. A client that left the namespace may connect again, but not stay for nothing.
+func (c *socketClient) Disconnected(_ *socketio.Socket, err error) {
+	if errors.Is(err, socketio.ErrDisconnected) {
+		c.client().leave()
+		c.welcomed.Store(false)
+		c.client().expectCredential()
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"parley/actors/kernel"
 	"parley/actors/mirror"
 	"parley/transport/realtime/conn"
+	"parley/transport/realtime/engineio"
 )
 
 // Meter is told what happens to live connections. Its methods are called from any goroutine and must not wait. The texts
@@ -99,7 +100,7 @@ func refusalOf(err error) string {
 	switch {
 	case errors.Is(err, conn.ErrFull), errors.Is(err, conn.ErrHubClosed):
 		return refusedFull
-	case errors.As(err, &h) && h.Status == http.StatusForbidden:
+	case errors.As(err, &h) && h.Status == http.StatusForbidden, errors.Is(err, engineio.ErrForbidden):
 		return refusedOrigin
 	default:
 		return refusedHandshake
@@ -148,7 +149,9 @@ func endingOf(err error) string {
 		return endedMessage
 	case errors.Is(err, conn.ErrAborted), errors.Is(err, conn.ErrHubClosed):
 		return endedByServer
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, engineio.ErrHalfOpen), errors.Is(err, engineio.ErrOverlap):
+		return endedProtocol
+	case errors.Is(err, io.EOF), errors.Is(err, engineio.ErrPollAborted):
 		return endedByClient
 	case !errors.As(err, &closed):
 		return endedNetwork

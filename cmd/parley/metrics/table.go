@@ -62,7 +62,7 @@ var table = []metric{
 	{ended, counter, []string{"format", "reason"}, "connections that ended; slow_consumer are those that were cut off"},
 	{operations, counter, []string{"operation", "result"}, "events of clients that were answered"},
 	{operationTook, histogram, []string{"operation"}, "how long the answer took, commit included"},
-	{framesSent, counter, nil, "WebSocket frames that the system took whole"},
+	{framesSent, counter, nil, "WebSocket frames that the system took whole, and packets in answers to polls"},
 	{bytesSent, counter, nil, "bytes of frames that the system took"},
 	{fanoutEvents, counter, nil, "events that were handed to the sockets of a room"},
 	{fanoutSent, counter, nil, "the same, times the sockets that each was handed to"},

@@ -56,7 +56,7 @@ func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, o AcceptOptions) (*
 	// the finalizer. It holds a detached connection: nothing happens to ours.
 	_ = lib.CloseNow()
 	c := newConn(h, hw.conn, hw.early, o.Heartbeat)
-	if err := h.wheel.add(c); err != nil {
+	if err := h.conns.add(c); err != nil {
 		_ = hw.conn.Close()
 		return nil, err
 	}

@@ -42,7 +42,7 @@ type Conn struct {
 	nc        net.Conn
 	raw       syscall.RawConn // nil: not a TCP connection, the portable way
 	handler   Handler
-	heartbeat *Frame
+	heartbeat atomic.Pointer[Frame]
 	phase     atomic.Uint32 // state; written under mu
 
 	outbox
@@ -66,8 +66,7 @@ type Conn struct {
 	lastRead atomic.Int64 // hub time in ms; busyReading while bytes are being worked on
 	msgStart atomic.Int64 // hub time in ms at which an incomplete message began, 0: none
 	serving  atomic.Bool
-	slot     int32 // place in the wheel, guarded by it; -1: not there
-	place    int32
+	place    place // in the wheel, guarded by it
 }
 
 // busyReading in lastRead means that the reader is at work, so the client is not to blame.
@@ -77,7 +76,8 @@ func newConn(h *Hub, nc net.Conn, early []byte, heartbeat *Frame) *Conn {
 	if heartbeat == nil {
 		heartbeat = pingFrame
 	}
-	c := &Conn{hub: h, nc: nc, raw: rawOf(nc), heartbeat: heartbeat, early: early, slot: -1}
+	c := &Conn{hub: h, nc: nc, raw: rawOf(nc), early: early, place: place{slot: -1}}
+	c.heartbeat.Store(heartbeat)
 	c.in.limit = h.o.MaxFrame
 	c.worker = h.workers[h.next.Add(1)%uint64(len(h.workers))]
 	c.tryRead = c.readNow
@@ -92,6 +92,15 @@ func (c *Conn) RemoteAddr() net.Addr { return c.nc.RemoteAddr() }
 // where it starts. Call it before Serve or from the handler.
 func (c *Conn) SetReadLimit(n int) { c.in.limit = n }
 
+// SetHandler lets h get what comes after the present message. Call it from the handler.
+func (c *Conn) SetHandler(h Handler) { c.handler = h }
+
+// SetHeartbeat changes the frame that is sent at every PingInterval.
+func (c *Conn) SetHeartbeat(f *Frame) { c.heartbeat.Store(f) }
+
+// at implements member.
+func (c *Conn) at() *place { return &c.place }
+
 // Open says whether frames can be pushed.
 func (c *Conn) Open() bool { return c.phase.Load() == stateOpen }
 
@@ -101,7 +110,7 @@ func (c *Conn) Serve(h Handler) {
 	c.handler = h
 	c.lastRead.Store(c.hub.now())
 	c.serving.Store(true)
-	if !c.hub.wheel.reader(&c.hub.readers) {
+	if !c.hub.conns.reader(&c.hub.readers) {
 		c.shutdown(ErrHubClosed)
 		h.Closed(c, ErrHubClosed)
 		return
@@ -170,7 +179,7 @@ func (c *Conn) shutdown(cause error) {
 	c.last = nil
 	cut := c.cut
 	c.mu.Unlock()
-	c.hub.wheel.remove(c)
+	c.hub.conns.remove(c)
 	if t, ok := c.nc.(interface{ SetLinger(sec int) error }); ok && cut {
 		// What the client did not read would stay with the system, megabytes for minutes.
 		_ = t.SetLinger(0)
@@ -213,5 +222,5 @@ func (c *Conn) beat(now int64) {
 		c.startClose(CloseFrame(CodePolicy, ErrMessageTimeout.Error()), ErrMessageTimeout)
 		return
 	}
-	c.Push(c.heartbeat)
+	c.Push(c.heartbeat.Load())
 }

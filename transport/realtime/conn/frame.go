@@ -61,6 +61,9 @@ func CloseFrame(code int, reason string) *Frame {
 // Size is the length of the frame on the wire in bytes.
 func (f *Frame) Size() int { return len(f.b) }
 
+// IsBinary says whether it is a binary frame.
+func (f *Frame) IsBinary() bool { return f.b[0]&^finBit == opBinary }
+
 // Payload is what the frame carries. It must not be changed.
 func (f *Frame) Payload() []byte { return f.b[f.head:] }
 

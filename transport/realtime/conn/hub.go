@@ -17,7 +17,8 @@ type Hub struct {
 	cut     atomic.Int64
 	drained sent // what drain goroutines wrote
 	workers []*worker
-	wheel   *wheel
+	conns   *wheel[*Conn]
+	seats   *wheel[*Seat]
 	closing closingList
 	readers sync.WaitGroup
 	drains  sync.WaitGroup
@@ -30,7 +31,7 @@ type Hub struct {
 func NewHub(o Options) *Hub {
 	o = o.withDefaults()
 	h := &Hub{
-		o: o, start: time.Now(), wheel: newWheel(o.PingInterval, o.PingTimeout),
+		o: o, start: time.Now(), conns: newWheel[*Conn](o.PingInterval, o.PingTimeout), seats: newWheel[*Seat](o.PingInterval, o.PingTimeout),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	h.clock.Store(sinceStart(h))
@@ -43,8 +44,8 @@ func NewHub(o Options) *Hub {
 	return h
 }
 
-// Len is the number of live connections, those that are closing included.
-func (h *Hub) Len() int { return h.wheel.len() }
+// Len is the number of live connections and guests, those that are closing included.
+func (h *Hub) Len() int { return h.conns.len() + h.seats.len() }
 
 // Cut is how many connections were closed as slow consumers so far.
 func (h *Hub) Cut() int64 { return h.cut.Load() }
@@ -61,7 +62,7 @@ func (h *Hub) Sent() (frames, bytes int64) {
 
 // Each calls f for the connections that live now until it returns false.
 func (h *Hub) Each(f func(c *Conn) bool) {
-	for _, c := range h.wheel.all() {
+	for _, c := range h.conns.all() {
 		if !f(c) {
 			return
 		}
@@ -71,18 +72,25 @@ func (h *Hub) Each(f func(c *Conn) bool) {
 // Drain refuses new connections, closes the live ones with code and reason, spread evenly over
 // the given time, and waits until the last is gone or ctx is done, whose error it then returns.
 func (h *Hub) Drain(ctx context.Context, code int, reason string, spread time.Duration) error {
-	h.wheel.close()
-	conns := h.wheel.all()
+	h.conns.close()
+	h.seats.close()
+	var live []interface{ Close(code int, reason string) }
+	for _, c := range h.conns.all() {
+		live = append(live, c)
+	}
+	for _, s := range h.seats.all() {
+		live = append(live, s.guest)
+	}
 	begun := time.Now()
-	for i, c := range conns {
-		at := begun.Add(spread * time.Duration(i) / time.Duration(len(conns)))
+	for i, c := range live {
+		at := begun.Add(spread * time.Duration(i) / time.Duration(len(live)))
 		if err := sleep(ctx, time.Until(at)); err != nil {
 			return err
 		}
 		c.Close(code, reason)
 	}
 	for h.Len() > 0 {
-		if err := sleep(ctx, h.wheel.tick); err != nil {
+		if err := sleep(ctx, h.conns.tick); err != nil {
 			return err
 		}
 	}
@@ -93,11 +101,15 @@ func (h *Hub) Drain(ctx context.Context, code int, reason string, spread time.Du
 // the hub. It must not be called from a Handler.
 func (h *Hub) Close() {
 	h.once.Do(func() {
-		h.wheel.end()
+		h.conns.end()
+		h.seats.end()
 		h.Each(func(c *Conn) bool {
 			c.shutdown(ErrHubClosed)
 			return true
 		})
+		for _, s := range h.seats.all() {
+			s.guest.Abort()
+		}
 		h.readers.Wait()
 		h.drains.Wait()
 		close(h.stop)
@@ -108,14 +120,15 @@ func (h *Hub) Close() {
 	<-h.stopped
 }
 
-// admit says whether Accept may go on.
+// admit says whether another client may come.
 func (h *Hub) admit() error {
-	h.wheel.mu.Lock()
-	defer h.wheel.mu.Unlock()
+	guests := h.seats.len()
+	h.conns.mu.Lock()
+	defer h.conns.mu.Unlock()
 	switch {
-	case h.wheel.closed:
+	case h.conns.closed:
 		return ErrHubClosed
-	case h.o.MaxConns > 0 && h.wheel.count >= h.o.MaxConns:
+	case h.o.MaxConns > 0 && h.conns.count+guests >= h.o.MaxConns:
 		return ErrFull
 	}
 	return nil
@@ -131,8 +144,9 @@ func sinceStart(h *Hub) int64 { return time.Since(h.start).Milliseconds() + 1 }
 // turn moves the clock and the wheel.
 func (h *Hub) turn() {
 	defer close(h.stopped)
-	t := time.NewTicker(h.wheel.tick)
+	t := time.NewTicker(h.conns.tick)
 	defer t.Stop()
+	ticked := h.now()
 	for {
 		select {
 		case <-h.stop:
@@ -142,7 +156,14 @@ func (h *Hub) turn() {
 		now := sinceStart(h)
 		h.clock.Store(now)
 		h.closing.end(now - h.o.CloseGrace.Milliseconds())
-		h.wheel.advance(now)
+		h.conns.advance(now)
+		h.seats.advance(now)
+		if now >= ticked+guestTick.Milliseconds() {
+			ticked = now
+			for _, s := range h.seats.all() {
+				s.guest.Tick(now)
+			}
+		}
 	}
 }
 

@@ -47,17 +47,35 @@ func (q *queue) free() {
 // connection is closing or closed, or was just cut off with 1008 because too much waits.
 func (c *Conn) Push(f *Frame) bool {
 	c.mu.Lock()
+	ok, wake := c.pushLocked(f)
+	c.mu.Unlock()
+	if wake {
+		c.worker.add(c)
+	}
+	return ok
+}
+
+// PushAll is Push for frames between which no other may come.
+func (c *Conn) PushAll(frames ...*Frame) bool {
+	c.mu.Lock()
+	all, wake := true, false
+	for _, f := range frames {
+		ok, claimed := c.pushLocked(f)
+		all, wake = all && ok, wake || claimed
+	}
+	c.mu.Unlock()
+	if wake {
+		c.worker.add(c)
+	}
+	return all
+}
+
+func (c *Conn) pushLocked(f *Frame) (ok, wake bool) {
 	if c.phase.Load() != stateOpen {
-		c.mu.Unlock()
-		return false
+		return false, false
 	}
 	if c.bytes > 0 && c.bytes+len(f.b) > c.bound() {
-		wake := c.cutLocked()
-		c.mu.Unlock()
-		if wake {
-			c.worker.add(c)
-		}
-		return false
+		return false, c.cutLocked()
 	}
 	if c.first == nil {
 		c.first = f
@@ -69,12 +87,7 @@ func (c *Conn) Push(f *Frame) bool {
 		c.rest.frames = append(c.rest.frames, f)
 	}
 	c.bytes += len(f.b)
-	wake := c.claim()
-	c.mu.Unlock()
-	if wake {
-		c.worker.add(c)
-	}
-	return true
+	return true, c.claim()
 }
 
 // Waiting is the number of bytes that were pushed and not yet taken by the kernel.

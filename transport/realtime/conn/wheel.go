@@ -12,96 +12,148 @@ const (
 	maxTick    = 100 * time.Millisecond
 )
 
-// wheel holds the live connections, spread over slots. It turns once in a PingInterval; a slot's
-// connections get a heartbeat when it passes and are checked when PingTimeout has gone by.
-type wheel struct {
+// member is what a wheel holds.
+type member interface {
+	comparable
+	// beat sends a heartbeat; now is a hub time in ms.
+	beat(now int64)
+	// check ends the member if nothing came from it since its heartbeat at pinged, a hub time in ms.
+	check(pinged int64)
+	// at is the member's place, guarded by the wheel.
+	at() *place
+}
+
+// place is where a member is in its wheel; slot -1: not there.
+type place struct{ slot, index int32 }
+
+// wheel holds live clients, spread over slots. It turns once in a PingInterval; a slot's members get a heartbeat when it
+// passes and are checked when PingTimeout has gone by.
+type wheel[M member] struct {
 	mu      sync.Mutex
-	slots   [][]*Conn
+	slots   [][]M
 	beaten  []int64 // hub time in ms of each slot's last heartbeat
 	count   int
-	next    int  // slot of the next connection
-	closed  bool // takes no connection in
+	closed  bool // takes no member in
 	ended   bool // the hub was closed
 	tick    time.Duration
 	timeout time.Duration
 	lag     int // slots between heartbeat and check
 	turned  int // ticks so far
-	scratch []*Conn
+	scratch []M
 }
 
-func newWheel(interval, timeout time.Duration) *wheel {
+func newWheel[M member](interval, timeout time.Duration) *wheel[M] {
 	tick := min(max(interval/wheelSlots, minTick), maxTick).Truncate(time.Millisecond)
 	n := max(int(interval/tick), 1)
-	return &wheel{
-		slots: make([][]*Conn, n), beaten: make([]int64, n),
+	return &wheel[M]{
+		slots: make([][]M, n), beaten: make([]int64, n),
 		tick: tick, timeout: timeout, lag: int((timeout + tick - 1) / tick),
 	}
 }
 
-// add takes a connection in; it fails once the hub is closed.
-func (w *wheel) add(c *Conn) error {
+// add takes a member in, whose first heartbeat is due after nearly a whole interval; it fails once the hub is closed.
+func (w *wheel[M]) add(m M) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
 		return ErrHubClosed
 	}
-	s := w.next
-	w.next = (w.next + 1) % len(w.slots)
-	c.slot, c.place = int32(s), int32(len(w.slots[s]))
-	w.slots[s] = append(w.slots[s], c)
-	w.count++
+	w.put(m, w.lateSlot())
 	return nil
 }
 
-func (w *wheel) remove(c *Conn) {
+// slotSlack is how many members every slot takes before they are spread more evenly.
+const slotSlack = 8
+
+// lateSlot is the slot that passes last of those that have room: with many members at once, such as after a restart, the
+// heartbeats of one moment would cost too much, and some of them begin earlier.
+func (w *wheel[M]) lateSlot() int {
+	n := len(w.slots)
+	room := slotSlack + 2*w.count/n
+	last := (w.turned + n - 1) % n
+	for i := range (n + 1) / 2 {
+		if s := (last + n - i) % n; len(w.slots[s]) < room {
+			return s
+		}
+	}
+	return last
+}
+
+// put needs the lock.
+func (w *wheel[M]) put(m M, slot int) {
+	*m.at() = place{int32(slot), int32(len(w.slots[slot]))}
+	w.slots[slot] = append(w.slots[slot], m)
+	w.count++
+}
+
+// move takes a member out of its slot and into another, so that its heartbeats go on as those of what it replaces.
+func (w *wheel[M]) move(m M, slot int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c.slot < 0 {
-		return
+	if m.at().slot >= 0 && slot >= 0 {
+		w.take(m)
+		w.put(m, slot)
 	}
-	slot := w.slots[c.slot]
+}
+
+// remove returns the slot in which the member was, -1 for none.
+func (w *wheel[M]) remove(m M) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slot := int(m.at().slot)
+	if slot >= 0 {
+		w.take(m)
+	}
+	return slot
+}
+
+// take needs the lock.
+func (w *wheel[M]) take(m M) {
+	var none M
+	p := *m.at()
+	slot := w.slots[p.slot]
 	end := len(slot) - 1
-	slot[c.place] = slot[end]
-	slot[c.place].place = c.place
-	slot[end] = nil
-	w.slots[c.slot] = slot[:end]
-	c.slot = -1
+	slot[p.index] = slot[end]
+	slot[p.index].at().index = p.index
+	slot[end] = none
+	w.slots[p.slot] = slot[:end]
+	m.at().slot = -1
 	w.count--
 }
 
-func (w *wheel) len() int {
+func (w *wheel[M]) len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.count
 }
 
-// all copies the live connections.
-func (w *wheel) all() []*Conn {
+// all copies the live members.
+func (w *wheel[M]) all() []M {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	conns := make([]*Conn, 0, w.count)
+	members := make([]M, 0, w.count)
 	for _, s := range w.slots {
-		conns = append(conns, s...)
+		members = append(members, s...)
 	}
-	return conns
+	return members
 }
 
-// close refuses connections from now on.
-func (w *wheel) close() {
+// close refuses members from now on.
+func (w *wheel[M]) close() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
 }
 
 // end is close for a hub that is closed.
-func (w *wheel) end() {
+func (w *wheel[M]) end() {
 	w.mu.Lock()
 	w.closed, w.ended = true, true
 	w.mu.Unlock()
 }
 
-// reader counts a goroutine that reads; false: the hub has been closed.
-func (w *wheel) reader(n *sync.WaitGroup) bool {
+// reader counts what the end of the hub waits for; false: the hub has been closed.
+func (w *wheel[M]) reader(n *sync.WaitGroup) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.ended {
@@ -112,40 +164,44 @@ func (w *wheel) reader(n *sync.WaitGroup) bool {
 
 // advance turns the wheel to the hub time now in ms. After a pause it turns once at most, so that
 // nobody is beaten twice at the same moment.
-func (w *wheel) advance(now int64) {
+func (w *wheel[M]) advance(now int64) {
 	due := int(now / w.tick.Milliseconds())
+	w.mu.Lock()
 	if behind := due - w.turned; behind > len(w.slots) {
 		w.turned = due - len(w.slots)
 	}
-	for w.turned < due {
-		w.turned++
-		w.check(w.turned-w.lag, now)
-		s := w.turned % len(w.slots)
+	turn := w.turned
+	w.mu.Unlock()
+	for turn < due {
+		turn++
+		w.check(turn-w.lag, now)
+		s := turn % len(w.slots)
 		w.beaten[s] = now
-		for _, c := range w.members(s) {
-			c.beat(now)
+		for _, m := range w.members(turn) {
+			m.beat(now)
 		}
 	}
 }
 
-// check looks at the connections that were beaten at the given turn.
-func (w *wheel) check(turn int, now int64) {
+// check looks at the members that were beaten at the given turn.
+func (w *wheel[M]) check(turn int, now int64) {
 	if turn <= 0 {
 		return
 	}
 	s := turn % len(w.slots)
 	pinged := min(w.beaten[s], now-w.timeout.Milliseconds())
-	for _, c := range w.members(s) {
-		c.check(pinged)
+	for _, m := range w.members(turn) {
+		m.check(pinged)
 	}
 }
 
-// members copies a slot; the copy is valid until the next call.
-func (w *wheel) members(s int) []*Conn {
+// members copies the slot of a turn, which is noted if it is a new one; the copy is valid until the next call.
+func (w *wheel[M]) members(turn int) []M {
 	clear(w.scratch)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.scratch = append(w.scratch[:0], w.slots[s]...)
+	w.turned = max(w.turned, turn)
+	w.scratch = append(w.scratch[:0], w.slots[turn%len(w.slots)]...)
 	return w.scratch
 }
 

@@ -1,5 +1,7 @@
-// Package engineio is the codec and the handshake of the Engine.IO protocol, version 4, in the
-// words of its specification (socket.io/docs/v4/engine-io-protocol). It moves no bytes itself.
+// Package engineio serves the Engine.IO protocol, version 4, as its specification has it
+// (socket.io/docs/v4/engine-io-protocol): sessions over WebSocket, over long-polling, and those that change from the
+// latter to the former. It knows nothing of what the messages mean. Where the specification is silent it does as the
+// reference implementation. JSONP is not offered.
 package engineio
 
 import (

@@ -35,6 +35,40 @@ func AppendAck(dst []byte, ackID int64, data []byte) []byte {
 	return append(appendValue(append(dst, '['), data), ']')
 }
 
+// AppendPacket appends any packet. An empty namespace is the root, and an AckID is told for events and acks only.
+func AppendPacket(dst []byte, p Packet) []byte {
+	dst = append(dst, '0'+byte(p.Type))
+	if p.Type == BinaryEvent || p.Type == BinaryAck {
+		dst = append(strconv.AppendInt(dst, int64(p.Attachments), 10), '-')
+	}
+	dst = appendNamespace(dst, p.Namespace)
+	if p.AckID >= 0 && p.Type != Connect && p.Type != Disconnect && p.Type != ConnectError {
+		dst = strconv.AppendInt(dst, p.AckID, 10)
+	}
+	return append(dst, p.Data...)
+}
+
+// EventData is the data of an event: its name, and then its arguments, each of which must be valid JSON.
+func EventData(name string, args ...json.RawMessage) json.RawMessage {
+	dst := appendString([]byte{'['}, name)
+	for _, a := range args {
+		dst = appendValue(append(dst, ','), a)
+	}
+	return append(dst, ']')
+}
+
+// AckData is the data of an ack.
+func AckData(args ...json.RawMessage) json.RawMessage {
+	dst := []byte{'['}
+	for i, a := range args {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendValue(dst, a)
+	}
+	return append(dst, ']')
+}
+
 // AppendConnect appends the answer that accepts a client in a namespace. pid is left out when
 // empty; it is the private id of connection state recovery.
 func AppendConnect(dst []byte, namespace, sid, pid string) []byte {

@@ -24,6 +24,9 @@ func SplitEvent(data json.RawMessage) (name string, first, rest json.RawMessage,
 	if name, err = unquote(b[:n]); err != nil {
 		return "", nil, nil, err
 	}
+	if reserved(name) {
+		return "", nil, nil, ErrEventName
+	}
 	b = space(b[n:])
 	if len(b) == 0 || b[0] != ',' {
 		return name, nil, nil, nil
@@ -36,6 +39,16 @@ func SplitEvent(data json.RawMessage) (name string, first, rest json.RawMessage,
 		rest = json.RawMessage(space(b[1:]))
 	}
 	return name, first, rest, nil
+}
+
+// reserved says whether a name is kept for what the libraries tell their own users; the reference implementation takes no
+// such event from the wire.
+func reserved(name string) bool {
+	switch name {
+	case "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener":
+		return true
+	}
+	return false
 }
 
 // FirstArgument is the first element of an ack's data, nil when there is none. data must have

@@ -1,5 +1,6 @@
-// Package socketio is the codec of the Socket.IO protocol, version 5, as its specification has it
-// (socket.io/docs/v4/socket-io-protocol). It moves no bytes and holds no state.
+// Package socketio serves the Socket.IO protocol, version 5, as its specification has it
+// (socket.io/docs/v4/socket-io-protocol), over sessions of package engineio: namespaces, events and acks both ways, and
+// binary attachments. It knows nothing of what the events mean.
 package socketio
 
 import (
