@@ -199,3 +199,76 @@ func reaches(t *testing.T, document []byte, path string) bool {
 	}
 	return true
 }
+
+// page is the part of the protocol page that is about live connections.
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "protocol.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, live, found := strings.Cut(string(text), "\n## Realtime\n")
+	if !found {
+		t.Fatal("the page has no part about live connections")
+	}
+	return live
+}
+
+// TestPageTellsEverything: every event, close code and packet that is described is on the page.
+func TestPageTellsEverything(t *testing.T) {
+	d, text := description(), page(t)
+	var names []string
+	for _, o := range d.Operations {
+		names = append(names, o.Name)
+	}
+	for _, e := range d.Events {
+		names = append(names, e.Name)
+	}
+	for _, name := range names {
+		short := "`" + strings.TrimPrefix(name, "agent-run") + "`"
+		if !strings.Contains(text, name) && !strings.Contains(text, short) {
+			t.Errorf("%s is not on the page", name)
+		}
+	}
+	for _, c := range d.Closes {
+		if !strings.Contains(text, "| "+strconv.Itoa(c.Code)+" | ") {
+			t.Errorf("the close code %d is not on the page", c.Code)
+		}
+	}
+	for _, p := range d.Server(asyncapi.SocketIO).Packets {
+		if !strings.Contains(text, "`"+p.Text) {
+			t.Errorf("the packet %s is not on the page", p.Text)
+		}
+	}
+}
+
+// TestFramesOnThePage holds those that the page shows whole against the description.
+func TestFramesOnThePage(t *testing.T) {
+	checked := 0
+	for _, block := range regexp.MustCompile("(?s)```(ws|socketio)\n(.*?)```").FindAllStringSubmatch(page(t), -1) {
+		format := map[string]string{"ws": asyncapi.Plain, "socketio": asyncapi.SocketIO}[block[1]]
+		c, err := conform.New(description())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := c.Line(format)
+		for line := range strings.SplitSeq(strings.TrimSpace(block[2]), "\n") {
+			from, frame, _ := strings.Cut(line, " ")
+			switch {
+			case from == ">":
+				l.Sent([]byte(frame))
+			case from != "<":
+				t.Errorf("%s comes from nobody", line)
+			case strings.Contains(frame, "…"):
+			default:
+				checked++
+				if err := l.Received([]byte(frame)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+	if checked < 8 {
+		t.Errorf("%d frames of the server are on the page", checked)
+	}
+}
