@@ -14,6 +14,7 @@ const (
 	StreamAgency  = "agency"
 	StreamUpgrade = "upgrade" // what brings older stores up to date
 	StreamRun     = "run"
+	StreamSeats   = "seats" // the rooms of live connections
 )
 
 // Stream returns the name of a stream.
@@ -43,6 +44,7 @@ const (
 	CollectionNewest  = "newest"  // kind / age / account id: empty
 	CollectionTerm    = "term"    // kind / word of a name / id: empty
 
+	CollectionSeats        = "seats"        // id of a login session or PAT: the rooms of its connection, restored when it comes back
 	CollectionUpgrade      = "upgrade"      // name of a step that brings older stores up to date: how far it has come
 	CollectionAlias        = "alias"        // agency id / message id that a client made: position in the log, 8 bytes, big-endian
 	CollectionRun          = "run"          // run id: agent, agency, state, permissions

@@ -27,6 +27,8 @@ type Revoker interface {
 	Revoke(account string, sessions ...string)
 	// RevokeAll closes all live connections of an account.
 	RevokeAll(account string)
+	// Renamed gives the live connections of an account its new names. It must not block.
+	Renamed(who Sender)
 }
 
 // Ports is what an account needs from outside.
@@ -116,6 +118,8 @@ func (a *Account) Handle(t *kernel.Turn, command any) {
 		a.openSession(t, c)
 	case CloseSession:
 		a.closeSession(t, c)
+	case ExtendSession:
+		a.extendSession(t, c)
 	case Credentials:
 		hash := a.s.PasswordHash
 		t.AfterCommits(func() { t.Reply(hash) })

@@ -16,6 +16,7 @@ const (
 	sessionOpened   = "session-opened"
 	sessionClosed   = "session-closed"
 	sessionsClosed  = "sessions-closed"
+	sessionExtended = "session-extended"
 	patCreated      = "pat-created"
 	patUsed         = "pat-used"
 	patRevoked      = "pat-revoked"
@@ -67,6 +68,11 @@ type storedPAT struct {
 
 type idOnly struct {
 	ID string `json:"i"`
+}
+
+type extension struct {
+	ID      string `json:"i"`
+	Expires int64  `json:"e"`
 }
 
 type patUse struct {
@@ -142,7 +148,7 @@ func (s *state) apply(ev *persistence.Event) error {
 		s.TokenHash, s.SealedToken, s.HasToken = b.Hash, nil, true
 	case deleted:
 		*s = state{stored: stored{ID: s.ID, Deleted: true}}
-	case sessionOpened, sessionClosed, sessionsClosed:
+	case sessionOpened, sessionClosed, sessionsClosed, sessionExtended:
 		return s.applySession(ev, decode)
 	case patCreated, patUsed, patRevoked:
 		return s.applyPAT(ev, decode)
@@ -178,6 +184,14 @@ func (s *state) applySession(ev *persistence.Event, decode func(any) error) erro
 			return err
 		}
 		s.Sessions = slices.DeleteFunc(s.Sessions, func(x session) bool { return x.ID == b.ID })
+	case sessionExtended:
+		var b extension
+		if err := decode(&b); err != nil {
+			return err
+		}
+		if i := s.session(b.ID); i >= 0 {
+			s.Sessions[i].Expires = b.Expires
+		}
 	case sessionsClosed:
 		s.Sessions = nil
 	}

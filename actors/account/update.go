@@ -29,12 +29,17 @@ func (a *Account) updateProfile(t *kernel.Turn, u ProfileUpdate) {
 // commitProfile commits changed public fields. The uploaded pictures that the profile showed and shows no more go with
 // the same batch.
 func (a *Account) commitProfile(t *kernel.Turn, next stored, more ...persistence.DocumentOp) {
-	p := Profile(next)
+	p, old := Profile(next), a.s.DisplayName
 	documents := append(more, dropped(&a.s.stored, &next)...)
 	t.Commit(kernel.Change{
 		Events:    []persistence.Event{event(profileUpdated, next)},
 		Documents: append(documents, profileDocuments(t.ID(), a.profile(), &p)...),
-	}, func() { t.Reply(&p) }, nil)
+	}, func() {
+		if p.DisplayName != old {
+			a.ports.Revoker.Renamed(p.Sender())
+		}
+		t.Reply(&p)
+	}, nil)
 }
 
 func (u *ProfileUpdate) apply(s *stored) error {

@@ -113,10 +113,16 @@ func used(b *testing.B) int64 {
 // Pipeline does b.N pieces of work, each of which ends with a call of done, with up to window of them on their way.
 func Pipeline(b *testing.B, window int, work func(i int, done func(error))) {
 	b.Helper()
+	PipelineOf(b, b.N, window, work)
+}
+
+// PipelineOf is Pipeline for n pieces of work.
+func PipelineOf(b *testing.B, n, window int, work func(i int, done func(error))) {
+	b.Helper()
 	slots := make(chan struct{}, window)
 	var once sync.Once
 	var failure error
-	for i := range b.N {
+	for i := range n {
 		slots <- struct{}{}
 		work(i, func(err error) {
 			if err != nil {

@@ -39,6 +39,7 @@ type World struct {
 	Publisher *Publisher
 	Mailbox   *Mailbox
 	Relays    *Relays
+	Watch     *session.Watch
 	Chain     *Chain // nil: platforms have no chain access
 
 	path  string
@@ -59,6 +60,14 @@ func (p *Publisher) Publish(id string, events []persistence.Event) bool {
 		panic("scripted failure of a publisher")
 	}
 	return p.Outlet.Publish(id, events)
+}
+
+// PublishDirect implements agency.Publisher.
+func (p *Publisher) PublishDirect(id string, sides []string, h *agency.Handed, events []persistence.Event) bool {
+	if len(events) > 0 && p.fail.CompareAndSwap(true, false) {
+		panic("scripted failure of a publisher")
+	}
+	return p.Outlet.PublishDirect(id, sides, h, events)
 }
 
 // FailNext makes the next hand-over of events panic, and with it the agency's actor, after it has answered.
@@ -111,17 +120,19 @@ func (w *World) start() {
 	w.System = kernel.NewSystem(kernel.Options{Store: w.Store, Logger: Quiet(), Now: w.Clock.Now, Meter: w.meter})
 	w.Local = kernel.NewLocal(w.System)
 	w.Registry = session.NewRegistry()
-	w.Publisher = &Publisher{Outlet: mirror.Outlet{Local: w.Local}}
+	w.Publisher = &Publisher{Outlet: mirror.Outlet{Local: w.Local, Live: w.Registry}}
 	sealer, err := account.NewSealer([]byte(strings.Repeat("k", 32)))
 	if err != nil {
 		w.T.Fatal(err)
 	}
 	w.Local.Register(account.Kind, account.Factory(account.Ports{Revoker: w.Registry, Sealer: sealer}))
 	w.Local.Register(agency.ActorKind, agency.Factory(agency.Ports{Publisher: w.Publisher}))
-	w.Local.Register(mirror.Kind, mirror.Factory(w.Local))
+	w.Local.Register(mirror.Kind, mirror.Factory(w.Local, w.Registry))
 	w.Relays.pass(w.Publisher)
 	w.Local.Register(run.ActorKind, run.Factory(run.Ports{Room: w.Relays, Agents: w.Registry, Directory: w.Local}))
 	w.Platform = w.NewPlatform()
+	w.Watch = session.NewWatch(session.WatchOptions{Registry: w.Registry, Store: w.Store, Directory: w.Local, Touch: w.Publisher.Touch,
+		Followed: w.Publisher.Followed, Log: Quiet(), Now: w.Clock.Now})
 	w.open = true
 }
 
@@ -142,6 +153,7 @@ func (w *World) NewPlatform() *platform.Platform {
 func (w *World) Stop() {
 	w.T.Helper()
 	w.open = false
+	w.Watch.Close()
 	w.Platform.Close()
 	w.Local.Close(time.Now().Add(deadline))
 	w.System.Close()
@@ -164,6 +176,7 @@ func (w *World) Crash() {
 	if err := w.Faults.Close(); err != nil {
 		w.T.Error(err)
 	}
+	w.Watch.Close()
 	w.Platform.Close()
 	w.Local.Close(time.Now().Add(deadline))
 	w.System.Close()
@@ -262,7 +275,7 @@ func (w *World) Connect(id *platform.Identity) (*session.Session, *Socket) {
 
 // Open opens a session. The caller closes it.
 func (w *World) Open(id *platform.Identity, socket session.Socket) (*session.Session, error) {
-	return session.Open(session.Options{System: w.System, Directory: w.Local, Registry: w.Registry, Commands: w.Platform, Who: id.Sender, ID: id.Session, Socket: socket})
+	return session.Open(session.Options{System: w.System, Directory: w.Local, Registry: w.Registry, Commands: w.Platform, Who: id.Sender, ID: id.Session, Expires: id.Expires, Socket: socket})
 }
 
 // Do executes an operation of a session and waits for its answer.
@@ -311,4 +324,14 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 			t.Fatalf("never came: %s", what)
 		}
 	}
+}
+
+// Documents reads a collection.
+func (w *World) Documents(collection string) []persistence.Document {
+	w.T.Helper()
+	rows, err := w.Store.Documents(context.Background(), collection, persistence.Range{})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return rows
 }

@@ -45,6 +45,9 @@ type Publisher interface {
 	Publish(agency string, events []persistence.Event) bool
 	// Followed reports whether anybody there is interested.
 	Followed(agency string) bool
+	// PublishDirect is Publish for a direct message, whose events go to every live connection of its sides. Whoever begins
+	// to deliver begins behind h, and moves h on. It reports false when no side is connected there.
+	PublishDirect(agency string, sides []string, h *Handed, events []persistence.Event) bool
 }
 
 // Ports is what an agency needs from outside.
@@ -69,6 +72,7 @@ type Agency struct {
 	words    wordIndex
 	grain    kernel.Grain
 	watched  bool // some server here is interested in the events
+	handed   *Handed
 	outgoing []persistence.Event
 }
 
@@ -77,16 +81,17 @@ var _ kernel.Entity = (*Agency)(nil)
 // Factory makes the actors of agencies.
 func Factory(p Ports) kernel.Factory {
 	return func(id string) kernel.Behavior {
-		return kernel.NewGrain(persistence.StreamAgency, id, func() kernel.Entity { return newAgency(p) })
+		h := &Handed{}
+		return kernel.NewGrain(persistence.StreamAgency, id, func() kernel.Entity { return newAgency(p, h) })
 	}
 }
 
-func newAgency(p Ports) *Agency {
+func newAgency(p Ports, h *Handed) *Agency {
 	members, _ := simplelru.NewLRU[string, MemberRecord](memberCache, nil)
 	recent, _ := simplelru.NewLRU[string, recentPost](postCache, nil)
 	bans, _ := simplelru.NewLRU[string, BanRecord](banCache, nil)
 	walls, _ := simplelru.NewLRU[uint64, *wall](wallCache, nil)
-	return &Agency{ports: p, members: members, recent: recent, bans: bans, walls: walls, marks: map[string]mark{}}
+	return &Agency{ports: p, handed: h, members: members, recent: recent, bans: bans, walls: walls, marks: map[string]mark{}}
 }
 
 // Load implements kernel.Entity.
@@ -114,6 +119,7 @@ func (a *Agency) Snapshot() (uint32, []byte) {
 func (a *Agency) Ready(g kernel.Grain) {
 	a.grain = g
 	a.watched = a.ports.Publisher.Publish(g.ID(), nil)
+	a.readyDirect()
 }
 
 // Notice implements kernel.Entity.
@@ -124,7 +130,10 @@ func (a *Agency) Settled() {
 	if len(a.outgoing) == 0 {
 		return
 	}
-	if a.watched {
+	switch {
+	case a.s.Kind == DM:
+		a.publishDirect(a.outgoing)
+	case a.watched:
 		a.watched = a.ports.Publisher.Publish(a.s.ID, a.outgoing)
 	}
 	a.outgoing = nil

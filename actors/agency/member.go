@@ -99,6 +99,8 @@ func (a *Agency) readMember(t *kernel.Turn, account string, next func(MemberReco
 // (clients.md 3.2, join-agency). It answers with *Entered.
 type Enter struct {
 	Who account.Sender
+	// Member admits members alone: to everybody else there is no such agency.
+	Member bool
 }
 
 // Bounded implements kernel.Bounded: a connection or request waits for its own.
@@ -118,7 +120,7 @@ func (a *Agency) enter(t *kernel.Turn, c Enter) {
 		switch {
 		case m.Role != "":
 			a.welcome(t, m)
-		case a.s.Private:
+		case a.s.Private, c.Member:
 			t.Fail(errNotFound())
 		case b.Holds(t.Now()):
 			t.Fail(b.refusal("you are"))

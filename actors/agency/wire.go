@@ -25,8 +25,8 @@ type Wire struct {
 	Data []byte // JSON
 	// Soft events tell of a state that can be read again; they may be gathered, and are not repeated on recovery.
 	Soft bool
-	// Gone is the account that is no member any more; its sockets leave the room.
-	Gone string
+	// Gone is the account that is no member any more; its sockets leave the room. Came is one that has become a member.
+	Gone, Came string
 }
 
 // Render turns an event of the log into what clients get. ok is false for events that they are not told of.
@@ -77,6 +77,13 @@ func Render(agency string, ev *persistence.Event) (w Wire, ok bool, err error) {
 	return w, true, nil
 }
 
+// InDM says in an event of a direct message that it is one, as messages do themselves.
+func (w *Wire) InDM() {
+	if w.Name != EventMessage && len(w.Data) > 2 {
+		w.Data = append([]byte(`{"dm":true,`), w.Data[1:]...)
+	}
+}
+
 // renderMovement tells of a change of the members. The ban of somebody who was none is not one.
 func renderMovement(agency string, ev *persistence.Event) (w Wire, ok bool, err error) {
 	var b movement
@@ -87,7 +94,7 @@ func renderMovement(agency string, ev *persistence.Event) (w Wire, ok bool, err 
 	change := "role"
 	switch ev.Kind {
 	case evJoined:
-		change = "joined"
+		change, w.Came = "joined", b.Member.ID
 	case evLeft:
 		change, w.Gone = "left", b.Member.ID
 	case evKicked, evBanned:

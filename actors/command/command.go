@@ -30,6 +30,7 @@ type Result struct {
 	Ephemeral bool   `json:"ephemeral,omitempty"`
 	Queued    bool   `json:"queued,omitempty"`    // accepted; the result follows later
 	MessageID string `json:"messageId,omitempty"` // of the message in the room that shows the result
+	DM        bool   `json:"-"`                   // given in a direct message
 }
 
 // Failed is the result of a command that was refused or went wrong: only its invoker sees it. The sentence may not be

@@ -30,6 +30,9 @@ type Attach struct {
 	// Entered is the position of the log at which the account was found to be a member; 0: it is not checked whether the
 	// membership has ended since. With ErrAskAgain it has to be found out once more.
 	Entered uint64
+	// Quiet takes the seat without agency-joined, since the client has not asked (clients.md 6.2): what came after Since
+	// comes as if the seat had been there. If the client asks later, it is not told of that again.
+	Quiet bool
 }
 
 // arrival is an Attach on its way.
@@ -49,6 +52,7 @@ func (m *Mirror) attach(a *arrival) {
 		return
 	}
 	m.arrivals = append(m.arrivals, a)
+	m.sides = a.Record.Sides()
 	switch {
 	case m.asking:
 	case !m.live:
@@ -87,29 +91,48 @@ func (m *Mirror) admit(a *arrival) {
 		return
 	}
 	if a.Since != nil && !a.lost && !a.more {
-		switch {
+		switch end := m.owed(a.Seat); {
 		case *a.Since > m.last:
 			a.lost = true // from another life of the agency
-		case !a.read && *a.Since < m.last:
+		case !a.read && *a.Since < end:
 			m.readMissed(a, *a.Since)
 			return
-		case a.read && a.upTo < m.last && !m.addRecent(a):
+		case a.read && a.upTo < end && !m.addRecent(a):
 			m.readMissed(a, a.upTo)
 			return
 		}
 	}
-	if m.runs.list == nil { // outdated while the log was read
+	if m.runs.list == nil && !a.Quiet { // outdated while the log was read
 		m.showRuns([]*arrival{a})
 		return
 	}
-	if !a.more {
+	if !a.more || a.Quiet {
 		a.Seat.entered = max(a.Seat.entered, a.Entered)
 		m.seat(a.Seat)
 		m.arrived++
 		a.Seat.arrived = m.arrived
+		m.presence.came(a.Seat.Account)
+		m.lookAt(a.Seat.Account)
 	}
-	a.Seat.Socket.Deliver(append([]*Event{m.joined(a)}, m.runs.news...)...)
+	if a.Quiet {
+		a.Seat.quiet = *a.Since
+		a.Seat.Socket.Deliver(a.missed...)
+	} else {
+		a.Seat.Socket.Deliver(append([]*Event{m.joined(a)}, m.runs.news...)...)
+		m.tellThoughts(a.Seat.Socket)
+		if !a.more {
+			a.Seat.quiet = 0
+		}
+	}
 	a.request.Reply(kernel.Done{}, nil)
+}
+
+// owed is the position of the log up to which a socket that asks has to be told what it missed: the rest it has got.
+func (m *Mirror) owed(s *Seat) uint64 {
+	if s.quiet > 0 && s.index > 0 {
+		return s.quiet
+	}
+	return m.last
 }
 
 // addRecent completes an arrival's list with events that came while the log was read, if they are still remembered.
@@ -137,12 +160,13 @@ type missedRead struct {
 
 // readMissed reads the log of what a client does not know yet.
 func (m *Mirror) readMissed(a *arrival, since uint64) {
-	store, id, until, have := m.process.System().Store, m.agency, m.last, len(a.missed)
+	store, until, have := m.process.System().Store, m.owed(a.Seat), len(a.missed)
+	room := room{m.agency, m.sides != nil}
 	m.reading[a] = struct{}{}
 	ok := m.process.System().Read(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 		defer cancel()
-		r := collectMissed(ctx, store, id, since, until, have)
+		r := collectMissed(ctx, store, room, since, until, have)
 		r.arrival = a
 		m.process.Tell(r)
 	})
@@ -152,13 +176,19 @@ func (m *Mirror) readMissed(a *arrival, since uint64) {
 	}
 }
 
+// room is what the reading of a log needs to know of its agency.
+type room struct {
+	id string
+	dm bool
+}
+
 // collectMissed reads the log behind since up to until, the last event that the room has got: what comes later is on its
 // way to the room and would come twice. The events that do not fit are only counted.
-func collectMissed(ctx context.Context, store persistence.Store, id string, since, until uint64, have int) (r missedRead) {
+func collectMissed(ctx context.Context, store persistence.Store, in room, since, until uint64, have int) (r missedRead) {
 	r.upTo = since
 	bytes, looked, deleted := 0, 0, withheld{}
 	for at := since; at < until; {
-		page, err := store.Events(ctx, persistence.Stream(persistence.StreamAgency, id), at, int(min(gapPage, until-at)))
+		page, err := store.Events(ctx, persistence.Stream(persistence.StreamAgency, in.id), at, int(min(gapPage, until-at)))
 		if err != nil {
 			r.err = fmt.Errorf("read what was missed: %w", err)
 			return r
@@ -168,13 +198,16 @@ func collectMissed(ctx context.Context, store persistence.Store, id string, sinc
 		}
 		at = page[len(page)-1].Seq
 		for i := range page {
-			w, ok, err := agency.Render(id, &page[i])
+			w, ok, err := agency.Render(in.id, &page[i])
 			if err == nil {
 				err = deleted.note(&w)
 			}
 			if err != nil {
 				r.err = err
 				return r
+			}
+			if in.dm {
+				w.InDM()
 			}
 			if ok && !w.Soft {
 				if have++; have > maxMissed {
@@ -229,18 +262,21 @@ func (m *Mirror) joined(a *arrival) *Event {
 	out := struct {
 		AgencyID    string          `json:"agencyId"`
 		AgencyID2   string          `json:"agency_id"`
+		DM          bool            `json:"dm,omitempty"`
 		Agency      map[string]any  `json:"agency"`
 		Members     json.RawMessage `json:"members"`
 		MemberCount int64           `json:"memberCount"`
+		OnlineCount int             `json:"onlineCount"`
 		Seq         uint64          `json:"seq"`
 		Recovered   *bool           `json:"recovered,omitempty"`
 		Missed      *[]missed       `json:"missed,omitempty"`
 		More        bool            `json:"more,omitempty"`
 		Runs        json.RawMessage `json:"runs"`
 		MoreRuns    bool            `json:"moreRuns,omitempty"`
-	}{AgencyID: m.agency, AgencyID2: m.agency, Members: m.roll.members, MemberCount: max(a.Record.MemberCount, m.roll.count),
-		Seq: m.last, More: a.more, Runs: m.runs.list, MoreRuns: m.runs.more,
+	}{AgencyID: m.agency, AgencyID2: m.agency, DM: m.sides != nil, Members: m.roll.render(m.onlineNow()), MemberCount: max(a.Record.MemberCount, m.roll.count),
+		OnlineCount: m.onlineNow().len(), Seq: m.last, More: a.more, Runs: m.runs.list, MoreRuns: m.runs.more,
 		Agency: map[string]any{"id": a.Record.ID, "name": a.Record.NameFor(a.Seat.Account), "slug": a.Record.Slug, "is_private": a.Record.Private}}
+	m.presence.shown++
 	if a.Since != nil {
 		recovered := !a.lost
 		out.Recovered = &recovered
@@ -257,4 +293,18 @@ func (m *Mirror) joined(a *arrival) *Event {
 		panic(err) // all parts were JSON before
 	}
 	return &Event{Name: EventAgencyJoined, Data: data, Seq: m.last}
+}
+
+// onlineNow is who of the members is online; of a direct message's two sides it is asked.
+func (m *Mirror) onlineNow() *roster {
+	if m.sides == nil {
+		return &m.presence.online
+	}
+	r := &roster{}
+	for _, side := range m.sides {
+		if m.conns.Online(side) {
+			r.add(side)
+		}
+	}
+	return r
 }

@@ -18,6 +18,8 @@ type Event struct {
 	Name string
 	Data []byte // JSON object
 	Seq  uint64 // place in the agency's log; 0 for events without
+	// Fleeting events are worth nothing later: a socket for which much waits need not get them.
+	Fleeting bool
 
 	encoded [formats]atomic.Value
 }

@@ -3,7 +3,6 @@
 package mirror
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -32,7 +31,10 @@ const (
 func Ref(agencyID string) kernel.Ref { return kernel.Ref{Kind: Kind, ID: agencyID} }
 
 // Outlet carries committed events to the mirrors of this process. It is the agency's Publisher.
-type Outlet struct{ Local *kernel.Local }
+type Outlet struct {
+	Local *kernel.Local
+	Live  Live // nil: direct messages reach those alone who joined them
+}
 
 var _ agency.Publisher = Outlet{}
 
@@ -47,28 +49,17 @@ func (o Outlet) Followed(agencyID string) bool { return o.Local.Resident(Ref(age
 // published are committed events; none says that the agency's actor is a new one.
 type published struct{ events []persistence.Event }
 
-// Seat is a socket's place in a room. It is made by the socket's session and given to Attach and Detach.
-type Seat struct {
-	Socket  Socket
-	Account string
-	// Evicted is called, from the mirror's goroutine, when the seat is taken away: because the account is no member any
-	// more or the agency is gone, or with lost because the mirror failed and no longer knows its sockets.
-	Evicted func(lost bool)
-
-	entered uint64 // set by the mirror: a departure up to here was before its account came
-	arrived uint64 // set by the mirror: counts its coming into the room among those of all
-
-	gone  bool // set by the mirror: it was left or taken away and is never taken again
-	index int  // in seats, plus one; 0: not seated
-}
-
 // Mirror is the actor.
 type Mirror struct {
 	dir     kernel.Directory
+	conns   Live
 	process *kernel.Process
 	agency  string
+	sides   []string // the accounts of a direct message
+	handed  *agency.Handed
 
 	seats    []*Seat
+	begun    bool   // last is known
 	last     uint64 // last event handed on
 	live     bool   // the agency publishes to us, and last follows it
 	asking   bool   // waiting for the agency's answer, or reading a gap
@@ -79,6 +70,8 @@ type Mirror struct {
 	recent   []*Event              // the latest ones, oldest first
 	roll     roll
 	gather   gather
+	signals  signals
+	presence presence
 	departed departed
 	fanOuts  uint64 // so far
 
@@ -87,10 +80,10 @@ type Mirror struct {
 	relays  relays
 }
 
-// Factory makes mirrors.
-func Factory(dir kernel.Directory) kernel.Factory {
+// Factory makes mirrors over the live connections of this process.
+func Factory(dir kernel.Directory, live Live) kernel.Factory {
 	return func(id string) kernel.Behavior {
-		return &Mirror{dir: dir, agency: id, reading: map[*arrival]struct{}{}}
+		return &Mirror{dir: dir, conns: live, agency: id, reading: map[*arrival]struct{}{}}
 	}
 }
 
@@ -101,6 +94,8 @@ func (m *Mirror) Start(p *kernel.Process) { m.process = p }
 func (m *Mirror) Stopped(cause error) {
 	m.gather.stop()
 	m.relays.stop()
+	m.signals.stop()
+	m.presence.stop()
 	for _, a := range slices.Concat(m.arrivals, m.runs.waiting) {
 		a.request.Reply(nil, kernel.ErrUnavailable)
 	}
@@ -110,6 +105,11 @@ func (m *Mirror) Stopped(cause error) {
 	for _, s := range m.seats {
 		s.gone = true
 		s.Evicted(cause != nil)
+	}
+	if cause != nil { // who of them has got what is not known
+		for _, account := range m.sides {
+			m.conns.Restart(account)
+		}
 	}
 }
 
@@ -136,12 +136,22 @@ func (m *Mirror) Receive(msg any) {
 		m.runsRead(msg)
 	case flushPutOff:
 		m.flushPutOff()
+	case flushSignals:
+		m.flushSignals()
+	case expireTyping:
+		m.expireTyping()
+	case touched:
+		m.touched(msg)
+	case flushPresence:
+		m.flushPresence()
+	case presenceRead:
+		m.presenceRead(msg)
 	case askAgain:
 		if !m.live && !m.asking {
 			m.watch()
 		}
 	case kernel.Sweep:
-		if len(m.seats) == 0 && !m.arriving() {
+		if len(m.seats)+len(m.held) == 0 && !m.arriving() && !m.asking && m.signals.quiet() {
 			m.process.Stop()
 		}
 	}
@@ -154,40 +164,21 @@ func (m *Mirror) request(r *kernel.Request) {
 	case Detach:
 		c.Seat.gone = true
 		m.unseat(c.Seat)
+		m.hush(c.Seat.Socket)
+		m.lookAt(c.Seat.Account)
+		r.Reply(kernel.Done{}, nil)
+	case publishedDirect:
+		m.publishedDirect(r, c)
+	case Typing:
+		m.typing(r, c)
+	case Thinking:
+		m.thinking(r, c)
+	case Hush:
+		m.hush(c.Socket)
 		r.Reply(kernel.Done{}, nil)
 	default:
 		r.Reply(nil, kernel.ErrInternal)
 	}
-}
-
-// Detach takes a seat out of the room. It is answered with kernel.Done. A seat that is detached is never seated again.
-type Detach struct{ Seat *Seat }
-
-// Bounded implements kernel.Bounded.
-func (Detach) Bounded() {}
-
-// Bounded implements kernel.Bounded.
-func (Attach) Bounded() {}
-
-func (m *Mirror) seat(s *Seat) {
-	if s.gone || s.index != 0 {
-		return
-	}
-	m.seats = append(m.seats, s)
-	s.index = len(m.seats)
-}
-
-func (m *Mirror) unseat(s *Seat) {
-	if s.index == 0 {
-		return
-	}
-	last := len(m.seats) - 1
-	moved := m.seats[last]
-	m.seats[s.index-1] = moved
-	moved.index = s.index
-	m.seats[last] = nil
-	m.seats = m.seats[:last]
-	s.index = 0
 }
 
 // watch asks the agency to publish from now on.
@@ -214,7 +205,8 @@ func (m *Mirror) watched(w watched) {
 		return
 	}
 	m.live = true
-	if m.last == 0 {
+	if !m.begun {
+		m.begun = true
 		m.last = w.last
 		m.departed.from = w.last
 		m.ended = w.ended // its end is among what was before us
@@ -235,7 +227,7 @@ func (m *Mirror) unwatched(err error) {
 		a.request.Reply(nil, err)
 	}
 	m.arrivals, m.roll.waiting = nil, 0
-	if len(m.seats) > 0 && !m.ended {
+	if !m.deserted() && !m.ended {
 		time.AfterFunc(retryWatch, func() { m.process.Tell(askAgain{}) })
 	}
 }
@@ -280,6 +272,10 @@ func (m *Mirror) hand(events []persistence.Event) {
 		if !ok {
 			continue
 		}
+		if m.sides != nil {
+			w.InDM()
+		}
+		m.memberMoved(&w)
 		e := &Event{Name: w.Name, Data: w.Data, Seq: ev.Seq}
 		if w.Soft {
 			m.roll.stale = true
@@ -302,13 +298,16 @@ func (m *Mirror) hand(events []persistence.Event) {
 		}
 	}
 	m.deliver(out)
+	if m.handed != nil {
+		m.handed.Reach(m.last)
+	}
 	if m.ended {
 		m.close()
 	}
 }
 
 func (m *Mirror) deliver(events []*Event) {
-	if len(events) == 0 || len(m.seats) == 0 {
+	if len(events) == 0 || m.deserted() {
 		return
 	}
 	meter := m.process.System().Meter
@@ -321,7 +320,8 @@ func (m *Mirror) deliver(events []*Event) {
 	for _, s := range m.seats {
 		s.Socket.Deliver(events...)
 	}
-	meter.FannedOut(len(events), len(m.seats))
+	n := m.eachDirect(func(_ string, s Socket) { s.Deliver(events...) })
+	meter.FannedOut(len(events), len(m.seats)+n)
 	if timed {
 		meter.FanOutTook(time.Since(begun))
 	}
@@ -339,16 +339,16 @@ func (m *Mirror) remember(e *Event) {
 	m.recent = append(m.recent, e)
 }
 
-// evict takes the seats of an account that is no member any more since an event.
-func (m *Mirror) evict(account string, seq uint64) {
-	left := leftEvent(m.agency)
-	for _, s := range slices.Clone(m.seats) {
-		if s.Account == account && s.entered < seq {
-			m.unseat(s)
-			s.gone = true
-			s.Socket.Deliver(left)
-			s.Evicted(false)
-		}
+// memberMoved keeps what is known of members up with an event.
+func (m *Mirror) memberMoved(w *agency.Wire) {
+	if w.Gone != "" {
+		m.signals.forget(w.Gone)
+		m.presence.left(w.Gone)
+		m.presence.turn(m, w.Gone, false)
+	}
+	if w.Came != "" {
+		m.presence.came(w.Came)
+		m.lookAt(w.Came)
 	}
 }
 
@@ -362,25 +362,9 @@ func (m *Mirror) close() {
 		a.request.Reply(nil, errEnded())
 	}
 	m.seats, m.arrivals, m.roll.waiting = nil, nil, 0
+	m.signals.stop()
+	m.presence.stop()
+	m.signals, m.presence = signals{}, presence{}
 }
 
 func errEnded() error { return kernel.NotFound("there is no such agency") }
-
-// seated reports whether an account has a seat here.
-func (m *Mirror) seated(account string) bool {
-	return slices.ContainsFunc(m.seats, func(s *Seat) bool { return s.Account == account })
-}
-
-// EventAgencyLeft tells a socket that it is in a room no more (decision 27).
-const EventAgencyLeft = "agency-left"
-
-func leftEvent(agencyID string) *Event {
-	data, err := json.Marshal(map[string]string{"agencyId": agencyID, "agency_id": agencyID})
-	if err != nil {
-		panic(err) // strings always encode
-	}
-	return &Event{Name: EventAgencyLeft, Data: data}
-}
-
-// Left is the event for a socket that leaves by its own will.
-func Left(agencyID string) *Event { return leftEvent(agencyID) }

@@ -3,7 +3,6 @@ package mirror
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -23,13 +22,19 @@ const (
 
 // roll is the list of members that agency-joined carries. It costs the same in a room of ten and of a million.
 type roll struct {
-	members json.RawMessage
+	members []entry
 	count   int64
 	readAt  time.Time
 	stale   bool
 	large   bool
 	reading bool
 	waiting int // arrivals that wait for the reading
+}
+
+// entry is a member of the list, without what changes all the time: whether it is online.
+type entry struct {
+	account string
+	view    []byte // JSON object without its closing brace
 }
 
 func (r *roll) fresh() bool {
@@ -43,29 +48,62 @@ func (r *roll) fresh() bool {
 	}
 }
 
+// render is the list as it is now, those online first.
+func (r *roll) render(online *roster) json.RawMessage {
+	const yes, no = `,"online":true}`, `,"online":false}`
+	size := 2
+	for i := range r.members {
+		size += len(r.members[i].view) + len(no) + 1
+	}
+	out := append(make([]byte, 0, size), '[')
+	var rest []int
+	add := func(i int, end string) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(out, r.members[i].view...), end...)
+	}
+	for i := range r.members {
+		if online.has(r.members[i].account) {
+			add(i, yes)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	for _, i := range rest {
+		add(i, no)
+	}
+	return append(out, ']')
+}
+
 type rollRead struct {
-	members json.RawMessage
+	members []entry
 	count   int64
 	large   bool
+	counted bool     // online was read
+	online  []string // members with a live connection
 	err     error
 }
 
-// readRoll reads at most maxRoll members, those online here first.
+// readRoll reads at most maxRoll members, those online first, and for the first time all who are online.
 func (m *Mirror) readRoll() {
 	m.roll.reading, m.roll.stale, m.roll.waiting = true, false, len(m.arrivals)
 	online := m.onlineAccounts()
-	store, id := m.process.System().Store, m.agency
+	store, id, live := m.process.System().Store, m.agency, m.conns
+	if m.presence.counted || m.sides != nil {
+		live = nil
+	}
 	ok := m.process.System().Read(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 		defer cancel()
-		m.process.Tell(collectRoll(ctx, store, id, online))
+		m.process.Tell(collectRoll(ctx, store, id, live, online))
 	})
 	if !ok {
 		m.process.Tell(rollRead{err: kernel.ErrOverloaded})
 	}
 }
 
-// onlineAccounts returns up to maxRoll different accounts with a seat.
+// onlineAccounts returns up to maxRoll different accounts that are online.
 func (m *Mirror) onlineAccounts() []string {
 	seen := make(map[string]bool, maxRoll)
 	var list []string
@@ -75,8 +113,12 @@ func (m *Mirror) onlineAccounts() []string {
 			list = append(list, account)
 		}
 	}
+	most := max(maxRoll-len(m.arrivals), maxRoll/2)
 	for _, s := range m.seats[:min(len(m.seats), 4*maxRoll)] {
-		add(s.Account, max(maxRoll-len(m.arrivals), maxRoll/2))
+		add(s.Account, most)
+	}
+	for _, a := range m.presence.online.list(maxRoll) {
+		add(a, most)
 	}
 	for _, a := range slices.Concat(m.arrivals, m.runs.waiting) { // who is about to be online finds itself
 		add(a.Seat.Account, maxRoll)
@@ -84,7 +126,14 @@ func (m *Mirror) onlineAccounts() []string {
 	return list
 }
 
-func collectRoll(ctx context.Context, store persistence.Store, id string, online []string) (r rollRead) {
+func collectRoll(ctx context.Context, store persistence.Store, id string, live Live, online []string) (r rollRead) {
+	if live != nil {
+		if r.online, r.err = collectOnline(ctx, store, id, live); r.err != nil {
+			return r
+		}
+		r.counted = true
+		online = append(online, r.online...)
+	}
 	rows, err := store.Documents(ctx, persistence.CollectionMember, persistence.Range{Prefix: id + "/", Limit: maxRoll + 1})
 	if err != nil {
 		r.err = err
@@ -92,29 +141,20 @@ func collectRoll(ctx context.Context, store persistence.Store, id string, online
 	}
 	r.large = len(rows) > maxRoll
 	ids := make([]string, 0, maxRoll)
-	ids = append(ids, online...)
-	seen := make(map[string]bool, len(ids))
-	for _, a := range ids {
-		seen[a] = true
+	seen := make(map[string]bool, maxRoll)
+	add := func(account string) {
+		if !seen[account] && len(ids) < maxRoll {
+			seen[account] = true
+			ids = append(ids, account)
+		}
+	}
+	for _, a := range online {
+		add(a)
 	}
 	for _, d := range rows {
-		if a := strings.TrimPrefix(d.Key, id+"/"); !seen[a] && len(ids) < maxRoll {
-			ids = append(ids, a)
-		}
+		add(strings.TrimPrefix(d.Key, id+"/"))
 	}
-	views := make([]agency.MemberView, 0, len(ids))
-	for _, a := range ids {
-		v, err := memberView(ctx, store, id, a)
-		if errors.Is(err, persistence.ErrNotFound) {
-			continue // left or deleted since
-		}
-		if err != nil {
-			r.err = err
-			return r
-		}
-		views = append(views, v)
-	}
-	if r.members, r.err = json.Marshal(views); r.err != nil {
+	if r.members, r.err = entries(ctx, store, id, ids); r.err != nil {
 		return r
 	}
 	doc, err := store.Document(ctx, persistence.CollectionAgency, id)
@@ -126,6 +166,23 @@ func collectRoll(ctx context.Context, store persistence.Store, id string, online
 	}
 	r.err = err
 	return r
+}
+
+// entries reads members; those who left or were deleted since are left out.
+func entries(ctx context.Context, store persistence.Store, id string, accounts []string) ([]entry, error) {
+	views, err := memberViews(ctx, store, id, accounts)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]entry, len(views))
+	for i := range views {
+		data, err := json.Marshal(&views[i])
+		if err != nil {
+			return nil, err
+		}
+		list[i] = entry{views[i].ID, data[:len(data)-1]}
+	}
+	return list, nil
 }
 
 func memberView(ctx context.Context, store persistence.Store, agencyID, accountID string) (v agency.MemberView, err error) {
@@ -159,6 +216,7 @@ func (m *Mirror) rollRead(r rollRead) {
 	ready := m.arrivals[:waited:waited]
 	m.arrivals = append([]*arrival(nil), m.arrivals[waited:]...)
 	m.roll.reading = false
+	m.count(r)
 	switch {
 	case r.err != nil:
 		for _, a := range ready {
@@ -171,4 +229,22 @@ func (m *Mirror) rollRead(r rollRead) {
 		m.showRuns(ready)
 	}
 	m.admitArrivals()
+}
+
+// count begins to follow who is online. What has changed while it was read is looked at once more.
+func (m *Mirror) count(r rollRead) {
+	p := &m.presence
+	pending := p.pending
+	p.pending = nil
+	if !r.counted || r.err != nil || p.counted {
+		return
+	}
+	p.counted, p.listed = true, len(r.online) <= maxListed
+	for _, account := range r.online {
+		if _, stranger := p.gone[account]; !stranger {
+			p.online.add(account)
+		}
+	}
+	p.told = p.online.len()
+	m.touched(touched{pending})
 }

@@ -45,7 +45,7 @@ func (p *Platform) AddAgent(ctx context.Context, id *Identity, agencyID string, 
 		return nil, kernel.AsError(err)
 	}
 	if entered.Joined {
-		p.Live.Deliver(agent.ID, EventAgencyInvited, invitation(&entered.Record))
+		p.Live.Deliver(agent.ID, EventAgencyInvited, Invitation(&entered.Record))
 	}
 	role, err := p.role(ctx, id.ID, agencyID)
 	if err != nil {
@@ -108,7 +108,8 @@ func (p *Platform) addMember(ctx context.Context, agencyID string, c agency.AddM
 	return nil, err
 }
 
-func invitation(r *agency.Record) []byte {
+// Invitation is the data of EventAgencyInvited.
+func Invitation(r *agency.Record) []byte {
 	data, err := json.Marshal(map[string]any{"agencyId": r.ID, "agency_id": r.ID,
 		"agency": map[string]string{"id": r.ID, "name": r.Name, "slug": r.Slug}})
 	if err != nil {

@@ -76,7 +76,11 @@ func (p *Platform) Command(ctx context.Context, i Invoke) (result command.Result
 // perform executes a command; reply has been called once when it returns.
 func (p *Platform) perform(ctx context.Context, i *Invoke, reply func(command.Result, error)) {
 	var once sync.Once
-	answer := func(r command.Result, err error) { once.Do(func() { reply(r, err) }) }
+	dm := false
+	answer := func(r command.Result, err error) {
+		r.DM = dm
+		once.Do(func() { reply(r, err) })
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			p.Log.Error("command panicked", "agency", i.AgencyID, "panic", v, "stack", string(debug.Stack()))
@@ -89,6 +93,7 @@ func (p *Platform) perform(ctx context.Context, i *Invoke, reply func(command.Re
 		answer(command.Result{}, err)
 		return
 	}
+	dm = c.room.Kind == agency.DM
 	builtin := command.Find(inv.Name)
 	if builtin == nil || inv.Target != "" { // a target asks for a hook's
 		answer(command.Unknown(i.Message.Content), nil)

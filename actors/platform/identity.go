@@ -22,6 +22,7 @@ type Identity struct {
 	Session    string    // id of the session, or of the PAT
 	PAT        bool      // by a personal access token
 	LoggedInAt time.Time // zero for PATs and agents' sessions
+	Expires    int64     // ms; 0: never
 }
 
 func unauthorized(format string, args ...any) error {
@@ -67,7 +68,7 @@ func (p *Platform) Authenticate(ctx context.Context, token string) (*Identity, e
 	if err != nil {
 		return nil, err
 	}
-	id := &Identity{Sender: profile.Sender(), Session: c.ID, PAT: c.Kind == account.PATCredential}
+	id := &Identity{Sender: profile.Sender(), Session: c.ID, PAT: c.Kind == account.PATCredential, Expires: claim.Expires}
 	if c.LoggedIn != 0 {
 		id.LoggedInAt = time.UnixMilli(c.LoggedIn)
 	}

@@ -23,6 +23,7 @@ import (
 // stays are the collections whose documents outlive all accounts and agencies, and why.
 var stays = map[string]string{
 	persistence.CollectionUpgrade: "how far the store has been brought up to date",
+	persistence.CollectionSeats:   "ids of the rooms that a lost connection was in, for five minutes; see TestForgottenRooms in actors/session",
 }
 
 // lobbys are the collections with the record of the Lobby, which is made when somebody enters it.

@@ -50,7 +50,7 @@ func (d *Detached) settle(result any) {
 // command keeps the order of its socket's events, unless it detaches itself (decision 30).
 func (s *Session) run(r *kernel.Request, op Send) {
 	line := &commandLine{session: s, request: r}
-	s.commands.RunCommand(platform.Invoke{Who: &platform.Identity{Sender: s.who, Session: s.id}, AgencyID: op.AgencyID, Message: op.Message,
+	s.commands.RunCommand(platform.Invoke{Who: &platform.Identity{Sender: s.Who(), Session: s.id}, AgencyID: op.AgencyID, Message: op.Message,
 		Silent: op.Silent, Detach: line.detach}, line.finish)
 }
 

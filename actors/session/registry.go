@@ -19,16 +19,26 @@ const registryShards = 64
 type Registry struct {
 	shards [registryShards]registryShard
 	live   atomic.Int64
+	rooms  keeper
 }
 
 type registryShard struct {
 	sync.RWMutex
 	accounts map[string][]*Session
+	touched  map[string]struct{} // accounts that came or went since the watch looked, nil without one
+}
+
+// touch notes that an account came or went. The caller holds the lock.
+func (sh *registryShard) touch(account string) {
+	if sh.touched != nil {
+		sh.touched[account] = struct{}{}
+	}
 }
 
 var (
 	_ account.Revoker = (*Registry)(nil)
 	_ platform.Live   = (*Registry)(nil)
+	_ mirror.Live     = (*Registry)(nil)
 )
 
 // NewRegistry makes an empty registry.
@@ -49,37 +59,45 @@ func (r *Registry) shard(account string) *registryShard {
 }
 
 func (r *Registry) add(s *Session) error {
-	sh := r.shard(s.who.ID)
+	id := s.Who().ID
+	sh := r.shard(id)
 	sh.Lock()
 	defer sh.Unlock()
-	list := sh.accounts[s.who.ID]
+	list := sh.accounts[id]
 	if len(list) >= MaxConnections {
 		return kernel.Fail(kernel.CodeLimited, "too many connections: an account may have %d", MaxConnections)
 	}
-	sh.accounts[s.who.ID] = append(list, s)
+	sh.accounts[id] = append(list, s)
+	if len(list) == 0 {
+		sh.touch(id)
+	}
 	r.live.Add(1)
 	return nil
 }
 
 func (r *Registry) remove(s *Session) {
-	sh := r.shard(s.who.ID)
+	id := s.Who().ID
+	sh := r.shard(id)
 	sh.Lock()
 	defer sh.Unlock()
-	list := sh.accounts[s.who.ID]
+	list := sh.accounts[id]
 	for i, other := range list {
 		if other == s {
 			list[i] = list[len(list)-1]
 			list[len(list)-1] = nil
 			list = list[:len(list)-1]
 			r.live.Add(-1)
+			if len(list) == 0 {
+				sh.touch(id)
+			}
 			break
 		}
 	}
 	if len(list) == 0 {
-		delete(sh.accounts, s.who.ID)
+		delete(sh.accounts, id)
 		return
 	}
-	sh.accounts[s.who.ID] = list
+	sh.accounts[id] = list
 }
 
 func (r *Registry) of(account string) []*Session {
@@ -124,4 +142,55 @@ func (r *Registry) RevokeAll(account string) {
 	for _, s := range r.of(account) {
 		s.socket.Revoked()
 	}
+}
+
+// Renamed implements account.Revoker.
+func (r *Registry) Renamed(who account.Sender) {
+	for _, s := range r.of(who.ID) {
+		s.who.Store(&who)
+	}
+}
+
+// Accounts implements mirror.Live.
+func (r *Registry) Accounts() []string {
+	list := make([]string, 0, r.Len())
+	for i := range r.shards {
+		sh := &r.shards[i]
+		sh.RLock()
+		for account := range sh.accounts {
+			list = append(list, account)
+		}
+		sh.RUnlock()
+	}
+	return list
+}
+
+// Sockets implements mirror.Live.
+func (r *Registry) Sockets(account string) []mirror.Socket {
+	sh := r.shard(account)
+	sh.RLock()
+	defer sh.RUnlock()
+	list := make([]mirror.Socket, len(sh.accounts[account]))
+	for i, s := range sh.accounts[account] {
+		list[i] = s.socket
+	}
+	return list
+}
+
+// Restart implements mirror.Live.
+func (r *Registry) Restart(account string) {
+	for _, s := range r.of(account) {
+		s.socket.Restart()
+	}
+}
+
+// all are the live sessions of a shard.
+func (sh *registryShard) all() []*Session {
+	sh.RLock()
+	defer sh.RUnlock()
+	list := make([]*Session, 0, len(sh.accounts))
+	for _, sessions := range sh.accounts {
+		list = append(list, sessions...)
+	}
+	return list
 }

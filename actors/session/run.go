@@ -21,7 +21,7 @@ type (
 )
 
 func (s *Session) startRun(r *kernel.Request, op StartRun) {
-	start := run.Start{Who: s.who, AgencyID: op.AgencyID, Trigger: op.Trigger}
+	start := run.Start{Who: s.Who(), AgencyID: op.AgencyID, Trigger: op.Trigger}
 	ok := s.system.Read(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 		defer cancel()
@@ -41,7 +41,7 @@ func (s *Session) actRun(r *kernel.Request, op ActRun) {
 		r.Reply(nil, kernel.NotFound("there is no such run"))
 		return
 	}
-	s.dir.Call(run.Ref(op.RunID), run.Act{Who: s.who, What: op.What}, r.Reply)
+	s.dir.Call(run.Ref(op.RunID), run.Act{Who: s.Who(), What: op.What}, r.Reply)
 }
 
 // Limits of reading on behalf of a connection.
@@ -62,7 +62,7 @@ type openRuns struct {
 
 // Welcomed tells the session that its socket takes events from now on. An agent hears what it may have missed of its runs.
 func (s *Session) Welcomed() {
-	if s.who.Type == account.Agent {
+	if s.Who().Type == account.Agent {
 		s.process.Tell(welcomed{})
 	}
 }
@@ -71,7 +71,7 @@ func (s *Session) remind() {
 	ok := s.system.Read(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 		defer cancel()
-		ids, err := run.OpenOf(ctx, s.system.Store, s.who.ID)
+		ids, err := run.OpenOf(ctx, s.system.Store, s.Who().ID)
 		s.process.Tell(openRuns{ids, err})
 	})
 	if !ok {

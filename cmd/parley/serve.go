@@ -168,9 +168,10 @@ func (s *server) startActors(ctx context.Context, end func(func())) error {
 	end(func() { s.actors.Close(time.Now().Add(actorsTime)) })
 	s.registry = session.NewRegistry()
 	s.actors.Register(account.Kind, account.Factory(account.Ports{Revoker: s.registry, Sealer: sealer}))
-	s.actors.Register(agency.ActorKind, agency.Factory(agency.Ports{Publisher: mirror.Outlet{Local: s.actors}}))
-	s.actors.Register(mirror.Kind, mirror.Factory(s.actors))
-	s.actors.Register(agentrun.ActorKind, agentrun.Factory(agentrun.Ports{Room: mirror.Outlet{Local: s.actors}, Agents: s.registry, Directory: s.actors}))
+	outlet := mirror.Outlet{Local: s.actors, Live: s.registry}
+	s.actors.Register(agency.ActorKind, agency.Factory(agency.Ports{Publisher: outlet}))
+	s.actors.Register(mirror.Kind, mirror.Factory(s.actors, s.registry))
+	s.actors.Register(agentrun.ActorKind, agentrun.Factory(agentrun.Ports{Room: outlet, Agents: s.registry, Directory: s.actors}))
 	mailer, err := mail.New(mail.Options{Server: s.config.SMTP, Folder: s.config.OutboxPath(), From: s.config.MailFrom.String(), Log: s.log})
 	if err != nil {
 		return err
@@ -186,6 +187,10 @@ func (s *server) startActors(ctx context.Context, end func(func())) error {
 		return err
 	}
 	end(s.platform.Close)
+	out := mirror.Outlet{Local: s.actors, Live: s.registry}
+	watch := session.NewWatch(session.WatchOptions{Registry: s.registry, Store: s.store, Directory: s.actors, Touch: out.Touch,
+		Followed: out.Followed, Log: s.log})
+	end(watch.Close)
 	return nil
 }
 

@@ -59,7 +59,7 @@ func errorEvent(name string, e *kernel.Error) *mirror.Event {
 func whisper(op session.Send, r command.Result) *mirror.Event {
 	const system = "system"
 	now := time.Now().UnixMilli()
-	m := agency.Message{ID: uuid.NewString(), AgencyID: op.AgencyID, AgencyID2: op.AgencyID, Content: r.Content, Type: r.Type,
+	m := agency.Message{ID: uuid.NewString(), AgencyID: op.AgencyID, AgencyID2: op.AgencyID, DM: r.DM, Content: r.Content, Type: r.Type,
 		Metadata: json.RawMessage(`{"ephemeral":true}`), SenderID: system, SenderUsername: system, Username: system,
 		SenderDisplayName: "System", SenderType: system, CreatedAt: *account.FormatTime(now)}
 	return &mirror.Event{Name: agency.EventMessage, Data: mustJSON(m)}

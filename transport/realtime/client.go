@@ -24,6 +24,8 @@ type wire interface {
 	ack(id int64, data []byte) *conn.Frame
 	// goodbye is sent before the connection of a dead session is closed; nil for nothing.
 	goodbye() *conn.Frame
+	// farewell tells whether a connection has ended because its client wanted no more, for good.
+	farewell(err error) bool
 }
 
 // link is what a client writes to: a WebSocket, or a session that may poll.
@@ -31,6 +33,8 @@ type link interface {
 	Push(f *conn.Frame) bool
 	Close(code int, reason string)
 	SetReadLimit(n int)
+	// Waiting is the number of bytes that were pushed and not yet taken.
+	Waiting() int
 }
 
 // client is one live connection: it reads for its session and is the session's socket.
@@ -74,15 +78,17 @@ func (c *client) admit(token string, welcome func(*platform.Identity)) error {
 		return c.turnAway(err)
 	}
 	s, err := session.Open(session.Options{System: o.System, Directory: o.Directory, Registry: o.Registry, Commands: o.Commands,
-		Who: id.Sender, ID: id.Session, Socket: c})
+		Who: id.Sender, ID: id.Session, Expires: id.Expires, Socket: c})
 	if err != nil {
 		return c.turnAway(err)
 	}
 	// A credential that died between the check and the registration would be missed by its revocation.
-	if _, err := o.Auth.Authenticate(ctx, token); err != nil {
+	again, err := o.Auth.Authenticate(ctx, token)
+	if err != nil {
 		s.Close()
 		return c.turnAway(err)
 	}
+	s.Confirm(again.Sender)
 	c.late.Stop()
 	c.late = nil
 	c.session = s
@@ -90,6 +96,7 @@ func (c *client) admit(token string, welcome func(*platform.Identity)) error {
 	welcome(id)
 	c.welcomed.Store(true)
 	s.Welcomed()
+	s.Resume(ctx)
 	return nil
 }
 
@@ -176,10 +183,16 @@ func (c *client) fail(op operation, name string, what any, ack int64, err error)
 // Deliver implements mirror.Socket. Before its welcome the client is in no room and asks for what there is behind it, so
 // that it misses nothing of what is dropped here.
 func (c *client) Deliver(events ...*mirror.Event) {
-	if c.welcomed.Load() {
+	switch {
+	case !c.welcomed.Load():
+	case len(events) == 1 && events[0].Fleeting && c.conn.Waiting() > fleetingLimit:
+	default:
 		c.push(events...)
 	}
 }
+
+// fleetingLimit is how much may wait for a client, in bytes, that still gets events which are worth nothing later.
+const fleetingLimit = 64 << 10
 
 // push queues events of the client's own.
 func (c *client) push(events ...*mirror.Event) {
@@ -199,13 +212,18 @@ func (c *client) Revoked() {
 // Restart implements session.Socket.
 func (c *client) Restart() { c.conn.Close(conn.CodeServiceRestart, "service restart") }
 
-// leave ends the session. It is called by the reader, any number of times.
-func (c *client) leave() {
+// leave ends the session by the client's own will. It is called by the reader, any number of times.
+func (c *client) leave() { c.end((*session.Session).Close) }
+
+// lose ends the session of a lost connection: its rooms wait for the next one (clients.md 6.2).
+func (c *client) lose() { c.end((*session.Session).Lose) }
+
+func (c *client) end(how func(*session.Session)) {
 	if c.late != nil {
 		c.late.Stop()
 	}
 	if c.session != nil {
-		c.session.Close()
+		how(c.session)
 		c.session = nil
 	}
 }
@@ -219,5 +237,9 @@ func (c *client) closed(err error) {
 	if errors.Is(err, conn.ErrSlowConsumer) && c.session != nil {
 		c.server.o.Logger.Info("slow consumer cut off", "account", c.session.Who().ID)
 	}
-	c.leave()
+	if c.wire.farewell(err) {
+		c.leave()
+		return
+	}
+	c.lose()
 }

@@ -34,7 +34,7 @@ func Describe(base *url.URL, version string) *asyncapi.Document {
 	}
 	slices.SortFunc(d.Operations, func(x, y *asyncapi.Operation) int { return strings.Compare(x.Name, y.Name) })
 	d.Operations = append(d.Operations, authDoc)
-	d.Events = slices.Concat(roomEvents, messageEvents, runEvents, ownEvents)
+	d.Events = slices.Concat(roomEvents, messageEvents, signalEvents, runEvents, ownEvents)
 	return d
 }
 
@@ -129,9 +129,9 @@ func describePlain(at string) *asyncapi.Server {
 
 func describeSocketIO(at string) *asyncapi.Server {
 	return &asyncapi.Server{
-		Name: asyncapi.SocketIO, Title: "Socket.IO 4", Address: at, Path: "/socket.io/", Rejected: rejections,
+		Name: asyncapi.SocketIO, Title: "Socket.IO 4, over WebSocket or long-polling", Address: at, Path: "/socket.io/", Rejected: rejections,
 		About: "Protocol 5 of Socket.IO over protocol 4 of Engine.IO, for any client library of Socket.IO 4. Only the namespace / is served. Every event has one argument, and so has every ack.",
-		Query: map[string]string{"EIO": "4", "transport": "websocket"},
+		Query: map[string]string{"EIO": "4", "transport": "websocket or polling"},
 		Frames: map[string]string{
 			"event": `42N?[NAME,{…}]`,
 			"ack":   `43N[{…}]`,
@@ -147,6 +147,9 @@ func describeSocketIO(at string) *asyncapi.Server {
 			{From: "server", Text: "41", About: "DISCONNECT: the credential has ended. Do not try the same again."},
 			{From: "client", Text: "1", About: "The end of the connection."},
 			{From: "server", Text: "1", About: "The end of the connection."},
+			{From: "client", Text: "2probe", About: "On a WebSocket with sid: may the session change to it?"},
+			{From: "server", Text: "3probe", About: "It may."},
+			{From: "client", Text: "5", About: "The session has changed to the WebSocket."},
 			{From: "server", Text: "6", About: "Nothing: it ends a poll while the transport changes."},
 		},
 	}

@@ -41,6 +41,7 @@ var joinedRoom = openapi.Object(
 	), ""),
 	has("members", openapi.List(resource.Member), "At most 200, those online first; GET /api/agencies/{id}/members has all."),
 	has("memberCount", openapi.Count(), ""),
+	has("onlineCount", openapi.Count(), "Those with a live connection."),
 	has("seq", openapi.Count(), "The last place in the log that this answer covers."),
 	has("runs", openapi.List(resource.Run), "The open runs, at most 50 and 64 KB of them."),
 	may("moreRuns", openapi.Bool(), "There are more runs: GET /api/agencies/{id}/runs."),
@@ -71,7 +72,7 @@ var roomEvents = []*asyncapi.Event{
 	{Name: agency.EventAgencyDeleted, Summary: "The agency is gone", Seq: true, Data: openapi.Object(inAgency, atSeq, mayBeDM)},
 	{
 		Name: platform.EventAgencyInvited, Summary: "You were added to an agency, or have a room back",
-		About: "To an agent that was added: join it. It comes to connections in any room or none.",
+		About: "To an agent that was added: join it. And to whoever has come back after a lost connection and joined nothing, for each room that it has again.",
 		Data:  openapi.Object(inAgency, has("agency", resource.AgencyName, "")),
 	},
 }

@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"parley/actors/kernel"
@@ -47,6 +48,19 @@ func (plainWire) ack(id int64, data []byte) *conn.Frame {
 }
 
 func (plainWire) goodbye() *conn.Frame { return nil }
+
+// farewell: a client that closes in order goes, and one that vanishes comes back.
+func (plainWire) farewell(err error) bool {
+	var closed *conn.CloseError
+	if !errors.As(err, &closed) || !closed.Remote {
+		return false
+	}
+	switch closed.Code {
+	case conn.CodeNormal, conn.CodeGoingAway, conn.CodeNoStatus:
+		return true
+	}
+	return false
+}
 
 // plainClient reads JSON frames.
 type plainClient struct{ *client }

@@ -48,6 +48,9 @@ func (socketWire) goodbye() *conn.Frame {
 	return message(func(dst []byte) []byte { return socketio.AppendDisconnect(dst, socketio.Root) })
 }
 
+// farewell: a client that goes says so with a packet, and has left by then.
+func (socketWire) farewell(error) bool { return false }
+
 // socketClient is a client as a handler of Socket.IO events.
 type socketClient client
 

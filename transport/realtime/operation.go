@@ -47,6 +47,8 @@ func init() {
 		{name: "agent-run-error", decode: decodeRunError, doc: runErrorDoc},
 		{name: "agent-run-interrupt", decode: decodeInterrupt, doc: runInterruptDoc},
 		{name: "agent-run-permission-response", decode: decodePermissionResponse, doc: runAnswerDoc},
+		{name: "typing", decode: decodeTyping, doc: &typingDoc},
+		{name: "agent-thinking", decode: decodeThinking, doc: &thinkingDoc},
 	} {
 		operations[op.name] = op
 	}
@@ -221,4 +223,42 @@ func unknownOperation(name string) error {
 		name = name[:shown]
 	}
 	return kernel.Invalid("unknown event %s", fmt.Sprintf("%q", name))
+}
+
+func decodeTyping(data []byte) (any, error) {
+	var d struct {
+		target
+		Typing *bool `json:"typing"`
+	}
+	if err := decode(data, &d); err != nil {
+		return nil, err
+	}
+	id, err := d.agency()
+	if err == nil && d.Typing == nil {
+		err = kernel.Invalid("typing is required")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return session.Typing{AgencyID: id, Typing: *d.Typing}, nil
+}
+
+// decodeThinking reads what an agent does. Who it is is known: what the event says of that is not read.
+func decodeThinking(data []byte) (any, error) {
+	var d struct {
+		target
+		Thinking *bool  `json:"thinking"`
+		Status   string `json:"status"`
+	}
+	if err := decode(data, &d); err != nil {
+		return nil, err
+	}
+	id, err := d.agency()
+	if err == nil && d.Thinking == nil {
+		err = kernel.Invalid("thinking is required")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return session.Thinking{AgencyID: id, Thinking: *d.Thinking, Status: d.Status}, nil
 }

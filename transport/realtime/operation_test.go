@@ -45,6 +45,9 @@ func TestOperationsDecode(t *testing.T) {
 		{"agent-run-permission-response", `{"runId":"r","permission_id":"p","decision":"approve","message":"m"}`,
 			session.ActRun{RunID: "r", What: run.Answer{PermissionID: "p", Decision: "approve", Message: "m"}}},
 		{"remove-reaction", `{"agency_id":"a","message_id":"m","emoji":":x:"}`, session.React{AgencyID: "a", MessageID: "m", Emoji: ":x:", Remove: true}},
+		{"typing", `{"agency_id":"a","typing":true}`, session.Typing{AgencyID: "a", Typing: true}},
+		{"agent-thinking", `{"agencyId":"a","thinking":false,"agentId":"somebody","username":5}`, session.Thinking{AgencyID: "a"}},
+		{"agent-thinking", `{"agencyId":"a","thinking":true,"status":"x"}`, session.Thinking{AgencyID: "a", Thinking: true, Status: "x"}},
 	} {
 		got, err := operations[tc.event].decode([]byte(tc.data))
 		if err != nil || !reflect.DeepEqual(got, tc.want) {
@@ -82,6 +85,11 @@ func TestOperationsRefuseWithTheField(t *testing.T) {
 		{"agent-run-complete", `[]`, "must be an object"},
 		{"agent-run-interrupt", `{"runId":7}`, "runId must be a string"},
 		{"remove-reaction", `{"agencyId":"a","messageId":"m","emoji":1}`, "emoji must be a string, not a number"},
+		{"typing", `{"agencyId":"a"}`, "typing is required"},
+		{"typing", `{"typing":true}`, "agencyId is required"},
+		{"typing", `{"agencyId":"a","typing":"yes"}`, "typing must be a boolean, not a string"},
+		{"agent-thinking", `{"agencyId":"a","status":"x"}`, "thinking is required"},
+		{"agent-thinking", `{"agencyId":"a","thinking":true,"status":1}`, "status must be a string, not a number"},
 	} {
 		got, err := operations[tc.event].decode([]byte(tc.data))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -94,7 +94,7 @@ func newLive(base string) (live, error) {
 		SocketIO: liveSocketIO{
 			About: "With any client library of Socket.IO 4. Without one, the frames are below.",
 			URL:   strings.TrimSuffix((&url.URL{Scheme: u.Scheme, Host: u.Host}).String(), "/"), Path: strings.TrimSuffix(u.Path, "/") + "/socket.io/",
-			Version: "Socket.IO protocol 5 over Engine.IO protocol 4", Transports: []string{"websocket"},
+			Version: "Socket.IO protocol 5 over Engine.IO protocol 4", Transports: []string{"websocket", "polling"},
 			Auth: map[string]any{"token": "{session_token}", "recover": false},
 			Raw:  rawSocketIO{URL: at + "/socket.io/?EIO=4&transport=websocket", Ping: rawPing{"2", "3"}, Steps: rawSteps},
 		},

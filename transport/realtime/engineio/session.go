@@ -55,6 +55,16 @@ func (s *Session) PushAll(frames ...*conn.Frame) bool {
 	return s.push(frames...)
 }
 
+// Waiting is the number of bytes that were pushed and not yet taken by the kernel or by a poll.
+func (s *Session) Waiting() int {
+	if c := s.conn.Load(); c != nil {
+		return c.Waiting()
+	}
+	s.poll.mu.Lock()
+	defer s.poll.mu.Unlock()
+	return s.poll.bytes + s.poll.writing
+}
+
 // Close sends what waits, and ends the session: a WebSocket with code and reason, a polling session with a close packet. It
 // does not wait, and does nothing if the session is ending already.
 func (s *Session) Close(code int, reason string) {
