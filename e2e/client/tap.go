@@ -14,8 +14,8 @@ type Tap interface {
 	Received(text []byte) error
 }
 
-// NewTap, if not nil, makes the tap of each new socket; format is its wire format. It is set before the first socket is
-// opened.
+// NewTap makes the tap of each new socket, if it is not nil; format is its wire format. It is set before the first socket
+// is opened.
 var NewTap func(format string) Tap
 
 // line is a connection with its tap.

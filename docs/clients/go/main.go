@@ -71,7 +71,7 @@ func live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	conn, _, err := websocket.Dial(ctx, strings.Replace(url, "http", "ws", 1)+"/ws", nil)
+	conn, _, err := websocket.Dial(ctx, strings.Replace(url, "http", "ws", 1)+"/ws", nil) //nolint:bodyclose // the library closes it
 	if err != nil {
 		return err
 	}

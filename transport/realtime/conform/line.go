@@ -69,7 +69,7 @@ func (l *Line) readSent(text []byte) (name string, data []byte, ack *uint64) {
 	}
 	m := sentEvent.FindSubmatch(text)
 	var args []json.RawMessage
-	if m == nil || json.Unmarshal(m[2], &args) != nil || len(args) < 2 || json.Unmarshal(args[0], &name) != nil {
+	if len(m) == 0 || json.Unmarshal(m[2], &args) != nil || len(args) < 2 || json.Unmarshal(args[0], &name) != nil {
 		return "", nil, nil
 	}
 	if n, err := strconv.ParseUint(string(m[1]), 10, 64); err == nil {
