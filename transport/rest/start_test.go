@@ -163,6 +163,9 @@ func TestManifestHangsTogether(t *testing.T) {
 		live.SocketIO.Raw.URL != "wss://chat.example/base/socket.io/?EIO=4&transport=websocket" {
 		t.Errorf("the addresses are %s, %s, %s, %s", live.Plain.URL, live.SocketIO.URL, live.SocketIO.Path, live.SocketIO.Raw.URL)
 	}
+	if live.Describes != "https://chat.example/base/asyncapi.json" || m.Links["asyncapi"] != live.Describes || live.Closes[4401] == "" || !strings.Contains(live.Receive["message"], "content") {
+		t.Errorf("the description is at %s, %s; %v; %v", live.Describes, m.Links["asyncapi"], live.Closes, live.Receive)
+	}
 	if !slices.Contains(live.Send, "send-message") || slices.Contains(live.Send, "unknown") {
 		t.Errorf("events to send are %v", live.Send)
 	}
