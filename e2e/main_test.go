@@ -77,6 +77,7 @@ func run(m *testing.M) int {
 			code = max(code, 1)
 		}
 	}
+	client.Settle()
 	if err := checkDescription(code == 0 && fixture.used && !partial()); err != nil {
 		fmt.Fprintln(os.Stderr, "FAIL: the description of the interface:", err)
 		code = max(code, 1)
