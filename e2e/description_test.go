@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"parley/actors/agency"
 	"parley/e2e/client"
@@ -29,6 +32,9 @@ func TestDescriptionIsServed(t *testing.T) {
 	}
 	scenario.Run(t, scenario.Server(base.String()), nil, []step{
 		{URL: "/openapi.json", Status: 200, Want: []string{`"openapi":"3.1.0"`, `"url":"` + base.String() + `"`}, WantHeader: map[string]string{"ETag": `"`, "Cache-Control": "public"}},
+		{URL: "/asyncapi.json", Status: 200, Want: []string{`"asyncapi":"3.0.0"`, `"host":"` + base.Host + `"`, `"pathname":"/ws"`, `"send-message"`},
+			WantHeader: map[string]string{"ETag": `"`, "Cache-Control": "public", "Content-Type": "application/json"}, Header: map[string]string{"Origin": "https://elsewhere.example"}},
+		{Method: "HEAD", URL: "/asyncapi.json", Status: 200, WantHeader: map[string]string{"ETag": `"`}},
 		{Method: "HEAD", URL: "/openapi.json", Status: 200, WantHeader: map[string]string{"ETag": `"`}},
 		{URL: "/.well-known/agent-signup", Status: 200, Want: []string{`"base_url":"` + base.String() + `"`}, Header: map[string]string{"Origin": "https://elsewhere.example"},
 			WantHeader: map[string]string{"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Credentials": ""}},
@@ -66,5 +72,42 @@ func TestEveryOperation(t *testing.T) {
 	must[any](t, ann.API, http.MethodPost, "/api/dm/"+dm.AgencyID+"/purge", nil)
 	if left := must[[]client.Message](t, bob.API, http.MethodGet, "/api/dm/"+dm.AgencyID+"/messages", nil); len(left) > 0 {
 		t.Errorf("the purge left %+v", left)
+	}
+}
+
+// TestEveryEvent carries out what no other test does over a connection whose frames are held against the description.
+// Whether all operations and events were seen is checked when all tests have run.
+func TestEveryEvent(t *testing.T) {
+	t.Parallel()
+	api := common(t)
+	ann := user(t, api, "ann")
+	g := ann.room(t, "work", false)
+	listener := ann.plain(t)
+	joined(t, listener, g)
+	_, token := agentIn(t, api, ann, g)
+	for i, dial := range []func(context.Context, string, string) (*client.Socket, error){client.DialPlain, client.DialSocketIO} {
+		s, err := dial(soon(t), api.Base, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		id := uuid.NewString()
+		for _, e := range []struct {
+			name string
+			data map[string]any
+		}{
+			{"agent-run-start", map[string]any{"agencyId": g.ID}},
+			{"agent-run-status", map[string]any{"status": "reading"}},
+			{"agent-run-complete", map[string]any{"summary": "done", "transcript": []any{map[string]any{"ts": 1, "type": "own"}}}},
+		} {
+			e.data["runId"] = id
+			var ack client.Ack
+			if err := s.Call(soon(t), e.name, e.data, &ack); err != nil || !ack.OK {
+				t.Errorf("%d: %s is answered with %+v, %v", i, e.name, ack, err)
+			}
+		}
+		if err := listener.WaitEvent(soon(t), "agent-run-complete", nil); err != nil {
+			t.Error(err)
+		}
 	}
 }

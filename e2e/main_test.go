@@ -16,6 +16,8 @@ import (
 
 	"parley/e2e/client"
 	"parley/e2e/process"
+	"parley/transport/realtime"
+	liveconform "parley/transport/realtime/conform"
 	"parley/transport/rest"
 	"parley/transport/rest/conform"
 )
@@ -34,6 +36,8 @@ var fixture struct {
 	used   bool
 	// checker holds every answer that a test gets against the description of the interface.
 	checker *conform.Checker
+	// live does the same for what travels over live connections.
+	live *liveconform.Checker
 }
 
 func binary() string { return filepath.Join(fixture.dir, "parley") }
@@ -52,6 +56,11 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if fixture.live, err = liveconform.New(realtime.Describe(&url.URL{Scheme: "http", Host: "localhost"}, rest.InterfaceVersion)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	client.NewTap = func(format string) client.Tap { return fixture.live.Line(format) }
 	http.DefaultTransport = fixture.checker.Transport(http.DefaultTransport) // all clients of these tests use it
 	fixture.build = sync.OnceValue(func() error { return process.Build(context.Background(), binary()) })
 	fixture.common = sync.OnceValues(func() (*process.Server, error) {
@@ -68,6 +77,7 @@ func run(m *testing.M) int {
 			code = max(code, 1)
 		}
 	}
+	client.Settle()
 	if err := checkDescription(code == 0 && fixture.used && !partial()); err != nil {
 		fmt.Fprintln(os.Stderr, "FAIL: the description of the interface:", err)
 		code = max(code, 1)
@@ -88,9 +98,12 @@ func partial() bool {
 // checkDescription tells of answers that were not as described, also where a test took no notice, and, after a whole run,
 // of operations that no test has called with success.
 func checkDescription(whole bool) error {
-	err := errors.Join(fixture.checker.Faults()...)
+	err := errors.Join(append(fixture.checker.Faults(), fixture.live.Faults()...)...)
 	if unserved := fixture.checker.Unserved(); whole && len(unserved) > 0 {
 		err = errors.Join(err, fmt.Errorf("no test calls %s; add a call to TestEveryOperation", strings.Join(unserved, ", ")))
+	}
+	if unseen := fixture.live.Unseen(); whole && len(unseen) > 0 {
+		err = errors.Join(err, fmt.Errorf("no test sees %s; add it to TestEveryEvent", strings.Join(unseen, ", ")))
 	}
 	return err
 }

@@ -94,10 +94,24 @@ func (s *script) read(ctx context.Context, out io.Reader) {
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			line = said{Kind: "failure", Message: lines.Text()}
 		}
+		check(line)
 		select {
 		case s.lines <- line:
 		case <-ctx.Done():
 		}
+	}
+}
+
+// check holds what the server told a program against its description. What is wrong is remembered there.
+func check(line said) {
+	switch {
+	case line.Args != 1: // seen to elsewhere
+	case line.Kind == "event":
+		_ = fixture.live.Event("socketio", line.Name, line.Data)
+	case line.Kind == "ack" && strings.HasPrefix(line.Name, "/"): // named by its command
+		_ = fixture.live.Answered("send-message", nil, line.Data)
+	case line.Kind == "ack":
+		_ = fixture.live.Answered(line.Name, nil, line.Data)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-
-	"github.com/coder/websocket"
 )
 
 // plain is the format of /ws (decisions 26 and 45).
@@ -18,14 +16,16 @@ type envelope struct {
 	Ack   uint64          `json:"ack,omitempty"`
 }
 
+func (plain) name() string { return "plain" }
+
 func (plain) target(base string) string { return base + "/ws" }
 
-func (plain) greet(ctx context.Context, c *websocket.Conn, token string) (Frame, error) {
+func (plain) greet(ctx context.Context, c *line, token string) (Frame, error) {
 	auth, err := plain{}.encode("auth", map[string]string{"token": token}, 0)
 	if err != nil {
 		return Frame{}, err
 	}
-	if err := c.Write(ctx, websocket.MessageText, auth); err != nil {
+	if err := c.write(ctx, auth); err != nil {
 		return Frame{}, fmt.Errorf("send auth: %w", err)
 	}
 	text, err := readText(ctx, c)

@@ -38,9 +38,10 @@ type Frame struct {
 
 // format is one of the two wire formats.
 type format interface {
+	name() string
 	target(base string) string
 	// greet authenticates: it returns when the server has accepted the credential.
-	greet(ctx context.Context, c *websocket.Conn, token string) (Frame, error)
+	greet(ctx context.Context, c *line, token string) (Frame, error)
 	encode(event string, data any, ack uint64) ([]byte, error)
 	// decode reads a frame; answer, if not nil, has to be sent back. ok is false when the frame carries nothing.
 	decode(text []byte) (f Frame, answer []byte, ok bool, err error)
@@ -48,7 +49,7 @@ type format interface {
 
 // Socket is a live connection. Its methods may be called from any goroutine; Wait and Next from one at a time.
 type Socket struct {
-	conn   *websocket.Conn
+	conn   *line
 	format format
 	// Ready is what the server said when it accepted the credential.
 	Ready Frame
@@ -80,12 +81,13 @@ func dial(ctx context.Context, base, token string, f format) (*Socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	ready, err := f.greet(ctx, conn, token)
+	wire := newLine(conn, f)
+	ready, err := f.greet(ctx, wire, token)
 	if err != nil {
 		_ = conn.CloseNow() // the refusal is what counts
 		return nil, err
 	}
-	s := &Socket{conn: conn, format: f, Ready: ready, acks: map[uint64]chan Frame{}, more: make(chan struct{}), ended: make(chan struct{})}
+	s := &Socket{conn: wire, format: f, Ready: ready, acks: map[uint64]chan Frame{}, more: make(chan struct{}), ended: make(chan struct{})}
 	go s.receive()
 	return s, nil
 }
@@ -106,7 +108,7 @@ func DialRaw(ctx context.Context, address string, header http.Header) (*websocke
 // receive puts what comes into the log, until the connection ends.
 func (s *Socket) receive() {
 	for {
-		_, text, err := s.conn.Read(context.Background())
+		_, text, err := s.conn.read(context.Background())
 		if err != nil {
 			s.end(err)
 			return
@@ -152,7 +154,7 @@ func (s *Socket) end(err error) {
 func (s *Socket) WriteText(text []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
-	return s.conn.Write(ctx, websocket.MessageText, text)
+	return s.conn.write(ctx, text)
 }
 
 // Emit sends an event.
@@ -315,7 +317,7 @@ func (s *Socket) CloseCode(ctx context.Context) (int, error) {
 }
 
 // Conn is the connection itself, for what the protocol does not have.
-func (s *Socket) Conn() *websocket.Conn { return s.conn }
+func (s *Socket) Conn() *websocket.Conn { return s.conn.Conn }
 
 // Close ends the connection without a farewell.
 func (s *Socket) Close() { _ = s.conn.CloseNow() }

@@ -25,10 +25,12 @@ const (
 // socketIO is Socket.IO v4 over a WebSocket, in the namespace "/".
 type socketIO struct{}
 
+func (socketIO) name() string { return "socketio" }
+
 func (socketIO) target(base string) string { return base + "/socket.io/?EIO=4&transport=websocket" }
 
 // greet declines connection state recovery: its offset would be a second argument of every event (decision 29).
-func (socketIO) greet(ctx context.Context, c *websocket.Conn, token string) (Frame, error) {
+func (socketIO) greet(ctx context.Context, c *line, token string) (Frame, error) {
 	open, err := readText(ctx, c)
 	if err != nil {
 		return Frame{}, fmt.Errorf("waiting for the handshake: %w", err)
@@ -40,7 +42,7 @@ func (socketIO) greet(ctx context.Context, c *websocket.Conn, token string) (Fra
 	if err != nil {
 		return Frame{}, err
 	}
-	if err := c.Write(ctx, websocket.MessageText, append([]byte(packetConnect), auth...)); err != nil {
+	if err := c.write(ctx, append([]byte(packetConnect), auth...)); err != nil {
 		return Frame{}, fmt.Errorf("send CONNECT: %w", err)
 	}
 	for {
@@ -62,8 +64,8 @@ func (socketIO) greet(ctx context.Context, c *websocket.Conn, token string) (Fra
 	}
 }
 
-func readText(ctx context.Context, c *websocket.Conn) ([]byte, error) {
-	kind, text, err := c.Read(ctx)
+func readText(ctx context.Context, c *line) ([]byte, error) {
+	kind, text, err := c.read(ctx)
 	if err == nil && kind != websocket.MessageText {
 		err = fmt.Errorf("a binary frame came")
 	}

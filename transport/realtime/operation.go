@@ -10,6 +10,7 @@ import (
 	"parley/actors/agency"
 	"parley/actors/kernel"
 	"parley/actors/session"
+	"parley/transport/realtime/asyncapi"
 )
 
 // operation is a row of the table of what clients can send.
@@ -20,6 +21,8 @@ type operation struct {
 	// speaks says that a failure is told in an error event even when an ack was asked for, since the success is told in
 	// an event too (clients.md 3.3, error).
 	speaks bool
+	// doc is what it is; nil fails a test.
+	doc *asyncapi.Operation
 }
 
 // operations is the table. Both wire formats share it.
@@ -27,25 +30,25 @@ var operations = map[string]operation{}
 
 func init() {
 	for _, op := range []operation{
-		{name: "join-agency", decode: decodeJoin, speaks: true},
-		{name: "leave-agency", decode: decodeLeave},
-		{name: "send-message", decode: decodeSend},
-		{name: "edit-message", decode: decodeEdit},
-		{name: "delete-message", decode: decodeDelete},
-		{name: "react-message", decode: decodeReaction(false)},
-		{name: "remove-reaction", decode: decodeReaction(true)},
-		{name: "agent-run-start", decode: decodeRunStart},
-		{name: "agent-run-status", decode: decodeRunStatus},
-		{name: "agent-run-tool-call", decode: decodeToolCall},
-		{name: "agent-run-tool-result", decode: decodeToolResult},
-		{name: "agent-run-stream", decode: decodeStream},
-		{name: "agent-run-permission", decode: decodePermission},
-		{name: "agent-run-complete", decode: decodeComplete},
-		{name: "agent-run-error", decode: decodeRunError},
-		{name: "agent-run-interrupt", decode: decodeInterrupt},
-		{name: "agent-run-permission-response", decode: decodePermissionResponse},
-		{name: "typing", decode: decodeTyping},
-		{name: "agent-thinking", decode: decodeThinking},
+		{name: "join-agency", decode: decodeJoin, speaks: true, doc: &joinDoc},
+		{name: "leave-agency", decode: decodeLeave, doc: &leaveDoc},
+		{name: "send-message", decode: decodeSend, doc: &sendDoc},
+		{name: "edit-message", decode: decodeEdit, doc: &editDoc},
+		{name: "delete-message", decode: decodeDelete, doc: &deleteDoc},
+		{name: "react-message", decode: decodeReaction(false), doc: &reactDoc},
+		{name: "remove-reaction", decode: decodeReaction(true), doc: &unreactDoc},
+		{name: "agent-run-start", decode: decodeRunStart, doc: runStartDoc},
+		{name: "agent-run-status", decode: decodeRunStatus, doc: runStatusDoc},
+		{name: "agent-run-tool-call", decode: decodeToolCall, doc: runToolCallDoc},
+		{name: "agent-run-tool-result", decode: decodeToolResult, doc: runToolResultDoc},
+		{name: "agent-run-stream", decode: decodeStream, doc: runStreamDoc},
+		{name: "agent-run-permission", decode: decodePermission, doc: runPermissionDoc},
+		{name: "agent-run-complete", decode: decodeComplete, doc: runCompleteDoc},
+		{name: "agent-run-error", decode: decodeRunError, doc: runErrorDoc},
+		{name: "agent-run-interrupt", decode: decodeInterrupt, doc: runInterruptDoc},
+		{name: "agent-run-permission-response", decode: decodePermissionResponse, doc: runAnswerDoc},
+		{name: "typing", decode: decodeTyping, doc: &typingDoc},
+		{name: "agent-thinking", decode: decodeThinking, doc: &thinkingDoc},
 	} {
 		operations[op.name] = op
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"parley/actors/platform"
+	"parley/transport/resource"
 )
 
 // Limits of a request.
@@ -21,7 +22,7 @@ const (
 	// UploadTimeout is the same for a request with a file, which comes over a line that may be slow.
 	UploadTimeout = 45 * time.Second
 	// MaxPathID is the length of a variable path segment in bytes; nothing longer exists.
-	MaxPathID = 128
+	MaxPathID = resource.MaxID
 )
 
 // call is a request on its way through a route, with what the steps before the handler found out.

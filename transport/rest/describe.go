@@ -126,7 +126,7 @@ func (a *API) describe(base, cookie string) *openapi.Document {
 	return d
 }
 
-const aboutInterface = `Parley is a realtime chat service for people and autonomous agents. This describes its HTTP interface; live events come over WebSocket, see /skill.md and /.well-known/agent-signup.
+const aboutInterface = `Parley is a realtime chat service for people and autonomous agents. This describes its HTTP interface; live events come over WebSocket and Socket.IO, see /asyncapi.json and /skill.md.
 
 Bodies are JSON in UTF-8. Where two spellings of a field are given (displayName and display_name), requests may use either and answers carry both. In requests null counts as absent, unknown fields are ignored, and an empty body counts as {}. Times are UTC, RFC 3339 with three fractional digits.
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"parley/actors/agency"
+	"parley/transport/resource"
 	"parley/transport/rest/openapi"
 )
 
@@ -58,14 +59,4 @@ func (a *API) leave(c *call) error {
 	return c.ok()
 }
 
-// memberSchema is an agency.MemberView.
-var memberSchema = openapi.Object(
-	has("id", idSchema, "The account's."),
-	has("username", textSchema.Like("ann"), ""),
-	has("displayName display_name", textSchema.Like("Ann"), ""),
-	has("role", roleSchema, ""),
-	has("type", typeSchema, ""),
-	has("is_agent", openapi.Bool(), ""),
-	may("online", openapi.Bool(), "Whether a live connection of theirs is open."),
-	may("joined_at", timeSchema, ""),
-).Named("Member", "A member of an agency.")
+var memberSchema = resource.Member

@@ -8,6 +8,7 @@ import (
 	"parley/actors/agency"
 	"parley/actors/command"
 	"parley/actors/platform"
+	"parley/transport/resource"
 	"parley/transport/rest/openapi"
 )
 
@@ -136,46 +137,13 @@ func historyQuery() []param {
 	}
 }
 
-var contentSchema = openapi.Text(1, agency.MaxContent).Like("hello")
+var contentSchema = resource.Content
 
-var messageForm = openapi.Form(
-	has("content", contentSchema, "The text. Spaces around it are cut."),
-	may("type", textSchema, "chat without it; action for what somebody does."),
-	may("metadata", openapi.Either(openapi.Map(openapi.Any()), textSchema), fmt.Sprintf("What programs want to say beside the text: an object, or a text that holds one; %d bytes at most.", agency.MaxMetadata)),
-	may("silent", openapi.Bool(), "Of a command: what it gives is in the answer alone."),
-	may("replyTo reply_to", textSchema, "The id of the message that this one answers."),
-	may("clientId client_id", openapi.Text(0, agency.MaxClientID).Like("reply-17"), "A name of your own for this post: posted again within a day, it gets the first message back and nobody sees it twice."),
-)
+var messageForm = openapi.Form(resource.Post...)
 
-// messageSchema is an agency.Message.
-var messageSchema = openapi.Object(
-	has("id", idSchema, ""),
-	has("seq", openapi.Count(), "Its place in the agency's log; it grows, and not always by one."),
-	has("agencyId agency_id", idSchema, ""),
-	has("content", textSchema.Like("hello"), ""),
-	has("type", textSchema.Like("chat"), ""),
-	has("metadata", openapi.Map(openapi.Any()), ""),
-	has("sender_id", idSchema, ""),
-	has("sender_username username", textSchema.Like("ann"), ""),
-	has("sender_display_name", textSchema.Like("Ann"), ""),
-	has("sender_type", typeSchema, ""),
-	has("reactions", reactionsSchema, "The oldest emoji first."),
-	may("dm", openapi.Bool(), "true in direct messages."),
-	may("reply_to", textSchema, ""),
-	may("clientId", textSchema, "As it was posted."),
-	has("created_at", timeSchema, "Never the same for two messages of an agency."),
-	may("edited_at", timeSchema, ""),
-).Named("Message", "What somebody said.")
+var messageSchema = resource.Message
 
 var postedSchema = messageSchema.With(has("ok", openapi.Bool(), "Always true."), has("messageId", idSchema, "The same as id.")).
 	Named("PostedMessage", "A message that was just posted.")
 
-var commandSchema = openapi.Object(
-	has("ok", openapi.Bool(), "Whether it succeeded."),
-	has("command", textSchema.Like("/help"), "With its slash."),
-	has("content", textSchema, "What it says."),
-	has("type", textSchema, ""),
-	may("ephemeral", openapi.Bool(), "Only you were told."),
-	may("queued", openapi.Bool(), "It was accepted, and what it gives follows later."),
-	may("messageId", idSchema, "The message that it posted."),
-).Named("CommandResult", "The answer to a slash command.")
+var commandSchema = resource.CommandResult

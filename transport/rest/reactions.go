@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"parley/actors/agency"
+	"parley/transport/resource"
 	"parley/transport/rest/openapi"
 )
 
@@ -36,10 +37,7 @@ func (a *API) react(c *call, remove bool) error {
 	}{true, r.MessageID, r.Emoji, r.Count, r.Reactions})
 }
 
-// reactionsSchema is agency.Reactions.
-var reactionsSchema = openapi.List(openapi.Object(
-	has("emoji", textSchema.Like("👍"), ""), has("count", openapi.Count(), ""), has("users", openapi.List(idSchema), "The ids of the first who reacted."),
-).Named("Reaction", "How many reacted to a message with an emoji."))
+var reactionsSchema = resource.Reactions
 
 var reactedSchema = openapi.Object(
 	has("ok", openapi.Bool(), ""), has("messageId", idSchema, ""), has("emoji", textSchema.Like("👍"), ""),

@@ -7,7 +7,7 @@ import (
 
 	"parley/actors/kernel"
 	"parley/actors/platform"
-	agentrun "parley/actors/run"
+	"parley/transport/resource"
 	"parley/transport/rest/openapi"
 )
 
@@ -38,39 +38,7 @@ func (a *API) bindRuns(t *table) {
 	})
 }
 
-// runStateSchema is an agentrun.State.
-var runStateSchema = openapi.Enum(string(agentrun.Running), string(agentrun.Completed), string(agentrun.Failed), string(agentrun.Interrupted))
-
-// runSchema is an agentrun.View.
-var runSchema = openapi.Object(
-	has("id runId", idSchema, ""),
-	has("agencyId agency_id", idSchema, ""),
-	has("agent_id agentId", idSchema, ""),
-	has("agent_username agent", textSchema.Like("rover"), ""),
-	has("agent_display_name", textSchema, ""),
-	has("status", runStateSchema, ""),
-	has("stopping", openapi.Bool(), "It runs, and somebody has stopped it."),
-	has("last_status lastStatus", textSchema.OrNull(), "What the agent said last of what it does."),
-	has("started_at startedAt", timeSchema, ""),
-	has("ended_at endedAt", timeSchema.OrNull(), ""),
-	has("duration", textSchema.Like("1m 12s"), "For display; of a running one so far."),
-	has("summary", textSchema.OrNull(), ""),
-	has("error", textSchema.OrNull(), ""),
-	has("triggerMessageId trigger_message_id", textSchema.OrNull(), "The message that it answers."),
-	has("permissions", openapi.List(permissionSchema), "What it asked for; in a list only what is open."),
-).Named("Run", "A piece of work of an agent.")
-
-// permissionSchema is an agentrun.PermissionView.
-var permissionSchema = openapi.Object(
-	has("permissionId", idSchema, ""),
-	has("action", textSchema, ""),
-	has("description", textSchema, "While it is open."),
-	has("status", openapi.Enum(string(agentrun.Pending), string(agentrun.Approved), string(agentrun.Denied), string(agentrun.Expired), string(agentrun.Cancelled)), ""),
-	has("requested_at", timeSchema.OrNull(), ""),
-	has("answered_at", timeSchema.OrNull(), ""),
-	has("answered_by", textSchema.OrNull(), "An account id."),
-	has("decision", textSchema.OrNull(), "As it was given."),
-).Named("Permission", "What an agent asked to be allowed.")
+var runStateSchema, runSchema = resource.RunState, resource.Run
 
 func (a *API) listRuns(c *call) error {
 	q, err := runQuery(c.query())

@@ -2,7 +2,7 @@ package rest
 
 import (
 	"parley/actors/account"
-	"parley/actors/agency"
+	"parley/transport/resource"
 	"parley/transport/rest/openapi"
 )
 
@@ -11,13 +11,13 @@ var has, may = openapi.Has, openapi.May
 
 // Values that many resources have. A schema of one resource alone stands in that resource's file.
 var (
-	idSchema       = openapi.Text(1, MaxPathID).Like("1d78c805-f3e0-4f66-a0fc-6c3dde6812fd")
-	timeSchema     = openapi.Text(0, 0).Format("date-time").Pattern(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`).Like("2026-01-31T12:00:00.000Z")
-	textSchema     = openapi.Text(0, 0)
-	usernameSchema = openapi.Text(account.MinUsername, account.MaxUsername).Like("ann")
+	idSchema       = resource.ID
+	timeSchema     = resource.Time
+	textSchema     = resource.Text
+	usernameSchema = resource.Username
 	urlSchema      = openapi.Text(0, account.MaxURL).Format("uri")
-	typeSchema     = openapi.Enum(string(account.User), string(account.Agent))
-	roleSchema     = openapi.Enum(string(agency.Owner), string(agency.Admin), string(agency.Moderator), string(agency.Member), string(agency.AgentRole))
+	typeSchema     = resource.Type
+	roleSchema     = resource.Role
 )
 
 var (
@@ -31,9 +31,7 @@ var (
 		has("id", idSchema, ""), has("username", usernameSchema, ""),
 	).Named("AccountName", "An account where only its name matters.")
 
-	agencyNameSchema = openapi.Object(
-		has("id", idSchema, ""), has("name", textSchema, ""), has("slug", textSchema, ""),
-	).Named("AgencyName", "An agency where only its name matters.")
+	agencyNameSchema = resource.AgencyName
 
 	actorSchema = openapi.Object(
 		has("id", idSchema, ""), has("username", textSchema, ""), has("display_name", textSchema, ""), has("type", typeSchema, ""),

@@ -120,7 +120,7 @@ func newManifest(d *openapi.Document, web string) ([]byte, error) {
 			"On 429 and 503 wait as many seconds as the header Retry-After says, then try again. Other errors are {\"error\": \"a sentence\"}.",
 			"Rooms are called agencies. You are a member of the Lobby and of an agency of your own from the beginning.",
 		},
-		Links:  map[string]string{"openapi": d.Base + pathOpenAPI, "skill": d.Base + pathSkill, "docs": d.Base + pathDocs, "self": d.Base + pathSignup},
+		Links:  map[string]string{"openapi": d.Base + pathOpenAPI, "asyncapi": d.Base + pathAsyncAPI, "skill": d.Base + pathSkill, "docs": d.Base + pathDocs, "self": d.Base + pathSignup},
 		Flows:  map[string]flow{},
 		Limits: limits(),
 		Claiming: claiming{

@@ -5,11 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
-	"parley/actors/session"
 	"parley/transport/realtime"
-	"parley/transport/realtime/conn"
+	"parley/transport/realtime/asyncapi"
 )
 
 // placeholder is a word in braces that a program fills in. Braces of JSON never enclose a bare word.
@@ -24,7 +22,9 @@ type live struct {
 	SocketIO liveSocketIO      `json:"socketio"`
 	Resume   string            `json:"after_a_reconnect"`
 	Closes   map[int]string    `json:"close_codes"`
-	Limits   map[string]any    `json:"limits"`
+	Limits   map[string]int    `json:"limits"`
+	// Describes is where all fields are.
+	Describes string `json:"asyncapi"`
 }
 
 type livePlain struct {
@@ -79,12 +79,13 @@ func newLive(base string) (live, error) {
 	if err != nil {
 		return live{}, err // it was checked long before
 	}
+	d := realtime.Describe(u, InterfaceVersion)
 	socket := *u
 	socket.Scheme = "ws" + strings.TrimPrefix(u.Scheme, "http")
 	at := strings.TrimSuffix(socket.String(), "/")
 	return live{
 		About: "Live events, over plain WebSocket or Socket.IO; the events are the same. Being a member of a room is not enough to hear it: send join-agency after each connect.",
-		Send:  sendable(), Receive: liveEvents, Closes: closeCodes,
+		Send:  sendable(), Receive: heard(d), Closes: endings(d), Describes: strings.TrimSuffix(base, "/") + pathAsyncAPI,
 		Resume: "Keep the highest seq that you have seen of each agency. After a reconnect send join-agency with {\"agencyId\": \"…\", \"since\": SEQ}: missed in the answer has what you have not seen, as {event, data}. With more: true send it again with the new seq. recovered: false means that too much happened: read the history over REST.",
 		Plain: livePlain{
 			About: "Text frames of JSON: {\"event\": NAME, \"data\": {…}, \"ack\": N?} both ways, and {\"ack\": N, \"data\": {…}} as the answer to an event that asked for one.",
@@ -93,16 +94,11 @@ func newLive(base string) (live, error) {
 		SocketIO: liveSocketIO{
 			About: "With any client library of Socket.IO 4. Without one, the frames are below.",
 			URL:   strings.TrimSuffix((&url.URL{Scheme: u.Scheme, Host: u.Host}).String(), "/"), Path: strings.TrimSuffix(u.Path, "/") + "/socket.io/",
-			Version: "Socket.IO protocol 5 over Engine.IO protocol 4", Transports: []string{"websocket"},
+			Version: "Socket.IO protocol 5 over Engine.IO protocol 4", Transports: []string{"websocket", "polling"},
 			Auth: map[string]any{"token": "{session_token}", "recover": false},
 			Raw:  rawSocketIO{URL: at + "/socket.io/?EIO=4&transport=websocket", Ping: rawPing{"2", "3"}, Steps: rawSteps},
 		},
-		Limits: map[string]any{
-			"frame_bytes": conn.DefaultMaxFrame, "events_per_second": conn.DefaultRate, "burst": conn.DefaultBurst,
-			"connections_per_account": session.MaxConnections, "rooms_per_connection": session.MaxRooms,
-			"seconds_to_authenticate": int(realtime.AuthTimeout / time.Second),
-			"unread_bytes":            conn.DefaultMaxWaiting, "unread_seconds": int(conn.DefaultMaxWait / time.Second),
-		},
+		Limits: bounds(d),
 	}, nil
 }
 
@@ -132,28 +128,37 @@ var rawSteps = []rawStep{
 	{Receive: `42["message",`, About: "Every message of the room, your own too."},
 }
 
-// liveEvents are what a client can hear.
-var liveEvents = map[string]string{
-	"agency-joined":    "agencyId, agency, members (200 at most, each with online), memberCount, onlineCount, seq; after since also recovered, missed, more",
-	"message":          "id, seq, agency_id, content, type, metadata, sender_id, sender_username, sender_display_name, sender_type, reactions, dm?, reply_to?, created_at",
-	"message-edited":   "agencyId, messageId, content, metadata, edited_at, seq",
-	"message-deleted":  "agencyId, messageId, seq",
-	"reaction-updated": "agencyId, messageId, emoji, count, user, added, seq",
-	"members-updated":  "agencyId, change (joined, left, kicked, banned, role), member, memberCount",
-	"member-presence":  "agencyId, online (members), offline (ids), onlineCount: who came and went in the last second; with more than 500 online the number alone",
-	"typing":           "agencyId, user, typing",
-	"agent-status":     "agencyId, agentId, username, displayName, thinking, status",
-	"agency-invited":   "agencyId, agency: you were added to an agency; join it",
-	"agency-updated":   "agencyId, agency",
-	"agency-deleted":   "agencyId",
-	"agency-left":      "agencyId",
-	"error":            "message, event?: an event of yours failed that asked for no ack",
+// heard is what a client can hear: the fields of each event, those that can be absent with a question mark.
+func heard(d *asyncapi.Document) map[string]string {
+	out := map[string]string{}
+	for _, e := range d.Events {
+		var names []string
+		for _, f := range e.Data.Fields() {
+			name := f.Names[0]
+			if !f.Needed {
+				name += "?"
+			}
+			names = append(names, name)
+		}
+		out[e.Name] = e.Summary + ": " + strings.Join(names, ", ")
+	}
+	return out
 }
 
-var closeCodes = map[int]string{
-	conn.CodePolicy:            "You read too slowly.",
-	conn.CodeServiceRestart:    "The server restarts; come back.",
-	realtime.CloseUnauthorized: "No valid credential, or it has ended; exchange again.",
-	realtime.CloseForbidden:    "The agent is not verified.",
-	realtime.CloseTooMany:      "Too many connections of this account.",
+// endings say what each close code means, and what to do.
+func endings(d *asyncapi.Document) map[int]string {
+	out := map[int]string{}
+	for _, c := range d.Closes {
+		out[c.Code] = c.About + " " + c.Then
+	}
+	return out
+}
+
+// bounds are the limits by name.
+func bounds(d *asyncapi.Document) map[string]int {
+	out := map[string]int{}
+	for _, l := range d.Limits {
+		out[l.Name] = l.Value
+	}
+	return out
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/transport/realtime"
 	"parley/transport/rest/openapi"
 )
 
@@ -23,6 +24,8 @@ const (
 	pathSkill   = "/skill.md"
 	pathOpenAPI = "/openapi.json"
 	pathDocs    = "/docs"
+
+	pathAsyncAPI = "/asyncapi.json"
 )
 
 func (a *API) bindStart(t *table) {
@@ -35,6 +38,7 @@ func (a *API) bindStart(t *table) {
 		{pathSkill, "text/markdown", "A guide for agents"},
 		{pathOpenAPI, openapi.JSON, "This description, as OpenAPI 3.1"},
 		{pathDocs, "text/html", "This description, to be read"},
+		{pathAsyncAPI, openapi.JSON, "What travels over live connections, as AsyncAPI 3.0"},
 	} {
 		show := func(c *call) error { return a.page(c, p.path) }
 		t.add(http.MethodGet, p.path, Public, show).doc(op{Tag: tagStart, Summary: p.summary, Answers: pageAnswers(p.kind)}).Static = true
@@ -131,7 +135,7 @@ func acceptsHTML(accept string) bool {
 // makePages renders what the addresses above answer.
 func (a *API) makePages() (map[string]page, error) {
 	base := strings.TrimSuffix(a.o.PublicURL.String(), "/")
-	d := a.describe(base, a.cookies[0])
+	d, live := a.describe(base, a.cookies[0]), realtime.Describe(a.o.PublicURL, InterfaceVersion)
 	pages := map[string]page{}
 	for _, p := range []struct {
 		path, kind string
@@ -140,6 +144,7 @@ func (a *API) makePages() (map[string]page, error) {
 		{pathWelcome, "text/html", func() ([]byte, error) { return renderWelcome(base) }},
 		{pathDocs, "text/html", d.Page},
 		{pathOpenAPI, openapi.JSON, d.JSON},
+		{pathAsyncAPI, openapi.JSON, live.JSON},
 		{pathSignup, openapi.JSON, func() ([]byte, error) { return newManifest(d, strings.TrimSuffix(a.o.WebURL.String(), "/")) }},
 		{pathSkill, "text/markdown", func() ([]byte, error) { return renderSkill(base) }},
 	} {

@@ -29,7 +29,7 @@ func get(t *testing.T, h http.Handler, method, path string, header ...string) *h
 func TestPages(t *testing.T) {
 	b := setUp(t, nil)
 	for path, kind := range map[string]string{
-		pathSignup: "application/json", pathSkill: "text/markdown", pathOpenAPI: "application/json", pathDocs: "text/html", pathWelcome: "text/html",
+		pathSignup: "application/json", pathSkill: "text/markdown", pathOpenAPI: "application/json", pathAsyncAPI: "application/json", pathDocs: "text/html", pathWelcome: "text/html",
 	} {
 		t.Run(path, func(t *testing.T) {
 			h := described(t, b.api)
@@ -162,6 +162,9 @@ func TestManifestHangsTogether(t *testing.T) {
 	if live.Plain.URL != "wss://chat.example/base/ws" || live.SocketIO.URL != "https://chat.example" || live.SocketIO.Path != "/base/socket.io/" ||
 		live.SocketIO.Raw.URL != "wss://chat.example/base/socket.io/?EIO=4&transport=websocket" {
 		t.Errorf("the addresses are %s, %s, %s, %s", live.Plain.URL, live.SocketIO.URL, live.SocketIO.Path, live.SocketIO.Raw.URL)
+	}
+	if live.Describes != "https://chat.example/base/asyncapi.json" || m.Links["asyncapi"] != live.Describes || live.Closes[4401] == "" || !strings.Contains(live.Receive["message"], "content") {
+		t.Errorf("the description is at %s, %s; %v; %v", live.Describes, m.Links["asyncapi"], live.Closes, live.Receive)
 	}
 	if !slices.Contains(live.Send, "send-message") || slices.Contains(live.Send, "unknown") {
 		t.Errorf("events to send are %v", live.Send)

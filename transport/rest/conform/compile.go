@@ -29,7 +29,7 @@ func compile(d *openapi.Document) (answers, forms map[string]*jsonschema.Schema,
 	}
 	doc := parsed.(map[string]any)
 	for _, s := range member(doc, "components", "schemas") {
-		closeObjects(s)
+		CloseObjects(s)
 	}
 	places := place(d, doc)
 	compiler := jsonschema.NewCompiler()
@@ -68,7 +68,7 @@ func place(d *openapi.Document, doc map[string]any) map[string]string {
 		for status := range member(rendered, "responses") {
 			s := member(rendered, "responses", status, "content", openapi.JSON)["schema"]
 			if n, err := strconv.Atoi(status); err == nil && s != nil {
-				closeObjects(s)
+				CloseObjects(s)
 				put(key(o, n), s)
 			}
 		}
@@ -85,21 +85,21 @@ func member(o map[string]any, names ...string) map[string]any {
 	return o
 }
 
-// closeObjects forbids fields that a schema does not describe.
-func closeObjects(schema any) {
+// CloseObjects forbids fields that a schema does not describe.
+func CloseObjects(schema any) {
 	s, ok := schema.(map[string]any)
 	if !ok {
 		return
 	}
 	properties, _ := s["properties"].(map[string]any)
 	for _, p := range properties {
-		closeObjects(p)
+		CloseObjects(p)
 	}
-	closeObjects(s["items"])
-	closeObjects(s["additionalProperties"])
+	CloseObjects(s["items"])
+	CloseObjects(s["additionalProperties"])
 	options, _ := s["anyOf"].([]any)
 	for _, option := range options {
-		closeObjects(option)
+		CloseObjects(option)
 	}
 	if _, open := s["additionalProperties"]; properties != nil && !open {
 		s["additionalProperties"] = false
@@ -126,5 +126,5 @@ func Document(document, meta []byte) error {
 	if err != nil {
 		return fmt.Errorf("conform: the meta-schema: %w", err)
 	}
-	return validate(s, document)
+	return Validate(s, document)
 }

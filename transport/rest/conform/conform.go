@@ -157,7 +157,7 @@ func (c *Checker) described(o *openapi.Operation, e *Exchange) error {
 	if e.Method == http.MethodHead || kind != openapi.JSON {
 		return nil
 	}
-	return validate(c.answers[key(o, a.Status)], e.Body)
+	return Validate(c.answers[key(o, a.Status)], e.Body)
 }
 
 // covers tells whether a content type is the one that is described, or lies in a range such as image/*.
@@ -187,13 +187,14 @@ func (c *Checker) Admits(o *openapi.Operation, sent []byte) error {
 			return err
 		}
 	}
-	if err := validate(c.forms[o.ID()], sent); err != nil {
+	if err := Validate(c.forms[o.ID()], sent); err != nil {
 		return fmt.Errorf("the body %.500s is not as described: %w", sent, err)
 	}
 	return nil
 }
 
-func validate(s *jsonschema.Schema, body []byte) error {
+// Validate tells what a text of JSON has that a schema does not admit, or lacks.
+func Validate(s *jsonschema.Schema, body []byte) error {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("it is not JSON: %w", err)

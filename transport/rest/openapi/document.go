@@ -72,13 +72,9 @@ func (d *Document) JSON() ([]byte, error) {
 		}
 		paths.set(o.Path, methods)
 	}
-	schemas := object{}
-	slices.Sort(c.names)
-	for _, name := range c.names {
-		schemas.set(name, c.body(c.byName[name]))
-	}
-	if c.clash != "" {
-		return nil, fmt.Errorf("openapi: two schemas are called %s", c.clash)
+	schemas, err := c.all()
+	if err != nil {
+		return nil, err
 	}
 	schemes := object{}
 	for _, s := range d.Schemes {
