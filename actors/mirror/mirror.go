@@ -347,7 +347,7 @@ func (m *Mirror) memberMoved(w *agency.Wire) {
 		m.presence.turn(m, w.Gone, false)
 	}
 	if w.Came != "" {
-		m.presence.came(w.Came)
+		m.presence.joined(m, w.Came)
 		m.lookAt(w.Came)
 	}
 }

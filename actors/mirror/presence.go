@@ -77,6 +77,20 @@ func (p *presence) left(account string) {
 
 func (p *presence) came(account string) { delete(p.gone, account) }
 
+// joined remembers one who has become a member: the room takes it for one who is not connected until it is told otherwise,
+// also if it was told so before the member had left.
+func (p *presence) joined(m *Mirror, account string) {
+	p.came(account)
+	if !p.counted {
+		return
+	}
+	if p.changes == nil {
+		p.changes = map[string]change{}
+	}
+	p.changes[account] = change{was: false, shown: p.shown}
+	p.schedule(m)
+}
+
 func (m *Mirror) touched(msg touched) {
 	for _, account := range msg.accounts {
 		if _, stranger := m.presence.gone[account]; !stranger {
@@ -202,6 +216,9 @@ func (m *Mirror) presenceRead(r presenceRead) {
 		}
 	} else {
 		p.told = p.online.len()
+		if len(m.gather.events) > 0 { // who left and came again would be taken for one who is not connected
+			m.flushGathered()
+		}
 		m.deliver([]*Event{m.presenceEvent(r.views, r.off, true)})
 	}
 	if len(p.changes) > 0 {
