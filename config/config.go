@@ -63,9 +63,6 @@ const (
 // StorePath is the file of the embedded store.
 func (c *Config) StorePath() string { return filepath.Join(c.DataDir, "parley.db") }
 
-// UploadsPath is the folder of uploaded files.
-func (c *Config) UploadsPath() string { return filepath.Join(c.DataDir, "uploads") }
-
 // OutboxPath is the folder of mail that there is no server for.
 func (c *Config) OutboxPath() string { return filepath.Join(c.DataDir, "outbox") }
 

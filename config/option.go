@@ -72,7 +72,7 @@ var table = []*Option{
 	},
 	{
 		Name: "data-dir", Default: "./data",
-		Usage: "folder of the embedded store, the uploads and the generated secret",
+		Usage: "folder of the embedded store, which holds uploaded pictures too, and of the generated secret",
 		set:   func(c *Config, s string) (err error) { c.DataDir, err = folder(s); return err },
 	},
 	{
